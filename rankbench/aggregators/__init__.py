@@ -9,6 +9,7 @@ from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRa
 from rankbench.aggregators.labels import LabelPairs, LabelScores, LimitScores
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.permuted_elo import PermutedElo
+from rankbench.aggregators.predictions import Predictions
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
@@ -56,6 +57,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         PermutedElo,
         PositionDebiased,
         PlackettLuce,
+        Predictions,
         RankCentrality,
         RankedPairs,
         Schulze,

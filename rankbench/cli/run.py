@@ -15,7 +15,9 @@ from rankbench import api
 from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option, time_unit_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.runtime import available_cores
+from rankbench.core.spec import Spec
 from rankbench.core.text import count_text, duration_text
+from rankbench.data.tables.covariates import parse_predictions
 from rankbench.errors import SpecError
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.log_dataset import own_log, suite_of
@@ -38,16 +40,21 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def chosen(
         suite: str | None, dataset: Sequence[str], extra: Sequence[str], log: str | None, columns: str, reader: str,
-        control: str, where: str, without: Sequence[str], without_judge: Sequence[str], min_votes: int,
-        **options: Any,
+        control: str, predictions: Sequence[str], where: str, without: Sequence[str], without_judge: Sequence[str],
+        min_votes: int, **options: Any,
     ) -> Any:  # fmt: skip
         keep = Filter.from_options(where, without, without_judge, min_votes)
         if log is None:
-            if columns or reader or control or keep:
-                raise SpecError("--columns, --control, --reader and filters as --where say how to read a --log")
+            if columns or reader or control or predictions or keep:
+                options_of_logs = "--columns, --control, --predictions, --reader and filters as --where"
+                raise SpecError(f"{options_of_logs} say how to read a --log")
             return command(suite or "paper", dataset=dataset, extra=extra, **options)
         if control:
             columns, extra = with_column(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
+        if predictions:
+            columns = with_column(columns, "predictions", ", ".join(predictions))
+            named = parse_predictions(", ".join(predictions))
+            extra = (*extra, *(str(Spec("predictions", {"column": one.column})) for one in named))
         own = own_log(log, columns=columns, reader=reader, keep=keep)
         return command(suite or suite_of(own), dataset=[*dataset, own], extra=extra, **options)
 
@@ -93,6 +100,12 @@ _SUITE_OPTIONS = (
         default="",
         metavar="TERM,..",
         help="Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'.",
+    ),
+    click.option(
+        "--predictions",
+        multiple=True,
+        metavar="COLUMN[:of=ITEM]",
+        help="Column of the log with chances that compete, as elo_prob1 or prob:of=home_team; repeatable.",
     ),
     reader_option,
     filter_options,

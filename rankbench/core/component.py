@@ -126,8 +126,8 @@ they are: rankings have no intervals.
 that averaged over structures it is the surrogate of the mean target.
 """
 
-JudgmentKind = Literal["comparisons", "selections", "orders", "measurements"]
-"""One judgment: a winner and a loser, clicks on a shown list, a ballot, or a system's score on a task."""
+JudgmentKind = Literal["comparisons", "selections", "orders", "measurements", "predictions"]
+"""One judgment: a winner and a loser, clicks on a shown list, a ballot, a system's score on a task, or a chance."""
 
 StructureKind = Literal["scores", "edges"]
 """A score vector in R^m, or a weighted adjacency matrix held as a list of edges."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.core.component import Component
 from rankbench.core.system import in_halves
-from rankbench.interfaces.aggregator import CountAggregator
+from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
+
+PREDICTION = "prediction: "
+"""Prefix of covariates that are the log-odds of a prediction; the rest is its column."""
 
 _FEW = 64
 """Most different rows of covariates for which votes are summed up."""
@@ -197,15 +203,20 @@ class ControlledFit:
         return np.asarray(lead + votes.covariates.values @ self.effects)
 
 
-class ControlledAggregator(CountAggregator):
-    r"""Base of aggregators of comparisons that estimate effects of covariates beside the scores.
+class CovariateAggregator(Aggregator):
+    """Base of aggregators that protocols show covariates of votes.
 
-    The margin of a vote is :math:`s_i - s_j + x^T \beta`, with x the covariates of the first item less those of
-    the second. With ``control=true`` an aggregator is shown `CovariateVotes` (`fit_controlled`) wherever the log has
-    covariates, ``--control``; without it is one like any other, made of counts.
+    Attributes
+    ----------
+    stated : bool
+        Whether margins are log-odds to be judged as they are: protocols fit no link to them.
     """
 
-    control: bool = Field(default=False, description="Use the log's covariates that --control names.")
+    stated: ClassVar[bool] = False
+
+    @abstractmethod
+    def reads(self, covariate: str) -> bool:
+        """Return whether it reads a covariate of this name."""
 
     @abstractmethod
     def fit_controlled(self, votes: CovariateVotes) -> ControlledFit:
@@ -216,6 +227,38 @@ class ControlledAggregator(CountAggregator):
         ContenderDiverged
             There is no maximum: covariates, or items, separate the votes.
         """
+
+    def shown(self, covariates: Covariates | None) -> Covariates:
+        """Return the covariates of a log that it reads.
+
+        Raises
+        ------
+        SpecError
+            The log was asked for none.
+        """
+        kept = [] if covariates is None else [k for k, name in enumerate(covariates.names) if self.reads(name)]
+        if covariates is None or not kept:
+            what, option = ("a prediction", "--predictions") if self.stated else ("covariates", "--control")
+            raise SpecError(f"it takes {what}, and the log was asked for none: name them with {option}")
+        if len(kept) == len(covariates.names):
+            return covariates
+        names, scales = tuple(covariates.names[k] for k in kept), tuple(covariates.scales[k] for k in kept)
+        return Covariates(names, scales, np.ascontiguousarray(covariates.values[:, kept]))
+
+
+class ControlledAggregator(CountAggregator, CovariateAggregator):
+    r"""Base of aggregators of comparisons that estimate effects of covariates beside the scores.
+
+    The margin of a vote is :math:`s_i - s_j + x^T \beta`, with x the covariates of the first item less those of
+    the second. With ``control=true`` an aggregator is shown `CovariateVotes` (`fit_controlled`) wherever the log has
+    covariates, ``--control``; without it is one like any other, made of counts.
+    """
+
+    control: bool = Field(default=False, description="Use the log's covariates that --control names.")
+
+    def reads(self, covariate: str) -> bool:
+        """Return whether it reads a covariate of this name: any but predictions."""
+        return not covariate.startswith(PREDICTION)
 
     @abstractmethod
     def controlled_covariance(self, votes: CovariateVotes, fit: ControlledFit) -> NDArray[np.float64]:
@@ -235,3 +278,15 @@ class ControlledAggregator(CountAggregator):
         InputError
             With the name of the first.
         """
+
+
+def sees_covariates(component: Component) -> TypeGuard[CovariateAggregator]:
+    """Return whether a component is an aggregator that is to be shown covariates."""
+    if isinstance(component, ControlledAggregator):
+        return component.control
+    return isinstance(component, CovariateAggregator)
+
+
+def stated(aggregator: Aggregator) -> bool:
+    """Return whether an aggregator's margins are log-odds to be judged as they are."""
+    return isinstance(aggregator, CovariateAggregator) and aggregator.stated

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
-from rankbench.interfaces.covariate_aggregator import ControlledAggregator
-from rankbench.interfaces.pair_counts import connected_components
+from rankbench.interfaces.covariate_aggregator import CovariateAggregator, sees_covariates, stated
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.protocols.links import BINS, Link, PairOutcomes, chosen_link, fit_tie_link, leveled
 from rankbench.protocols.steps import Steps
-from rankbench.protocols.trial import scores_of_counts
+from rankbench.protocols.trial import fit_with_covariates, scores_of_counts
 
 LAST = 100_000
 """Votes, the last that were predicted, by which points of a grid and links are chosen."""
@@ -95,7 +94,9 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
     cuts = [*steps.starts[steps.choices].tolist(), n]
     for cut, end in pairwise(cuts):
         since = max(first, cut - LAST)
-        point, link, b, seen = chosen_link(outcomes(steps, of_point, since, cut) for of_point in of_points)
+        point, link, b, seen = chosen_link(
+            (outcomes(steps, of_point, since, cut) for of_point in of_points), stated=stated(grid[0])
+        )
         tie_scale, nu = fit_tie_link(seen) if ties else (0.0, 0.0)
         margins[cut - begin : end - begin] = of_points[point][cut:end]
         choices.append(Choice(cut - begin, end - begin, point, link, b, tie_scale, nu))
@@ -124,7 +125,7 @@ def walked(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np
         if not np.isfinite(margins).all():
             raise ContenderDiverged("margins are not finite")
         return leveled(margins, margins)
-    if isinstance(aggregator, ControlledAggregator) and aggregator.control:
+    if sees_covariates(aggregator):
         return _with_effects(aggregator, steps, items)
     return _refitted(aggregator, steps, items)
 
@@ -169,16 +170,14 @@ def _refitted(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray
     return margins
 
 
-def _with_effects(aggregator: ControlledAggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
+def _with_effects(aggregator: CovariateAggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
     """Return margins by scores and effects of covariates, both of the votes before a moment."""
     margins, times = np.zeros(len(steps)), len(steps.starts) - 1
     for moment, until in zip(steps.moments.tolist(), [*steps.moments.tolist()[1:], times], strict=True):
-        training = steps.with_covariates(0, moment, items).summed()
-        fit = aggregator.fit_controlled(training)
-        if len(fit.scales) > len(connected_components(training.counts())):
-            raise ContenderDiverged("its scores stand on more scales than the votes before a moment; give it a ridge")
+        training = steps.with_covariates(aggregator, 0, moment, items).summed()
+        fit = fit_with_covariates(aggregator, training, "votes before a moment")
         rows = slice(int(steps.starts[moment]), int(steps.starts[until]))
-        asked = steps.with_covariates(moment, until, items)
+        asked = steps.with_covariates(aggregator, moment, until, items)
         found = np.array(fit.margins(replace(asked, outcomes=np.zeros_like(asked.outcomes))))
         if found.shape != (len(asked),) or not np.isfinite(found).all():
             raise ContenderDiverged("its margins are not finite")

@@ -198,13 +198,15 @@ def _rising_root(
     raise ContenderDiverged("no link fits scores whose differences are of such different sizes")
 
 
-def chosen_link(grid: Iterable[PairOutcomes]) -> tuple[int, Link, float, PairOutcomes]:
+def chosen_link(grid: Iterable[PairOutcomes], *, stated: bool) -> tuple[int, Link, float, PairOutcomes]:
     """Return the point of a grid, the link and its b of least log loss, and the votes with that point's margins.
 
     Parameters
     ----------
     grid : iterable of PairOutcomes
         The same votes, with the margins of each point.
+    stated : bool
+        Whether margins are log-odds as they are: b is 1.
 
     Raises
     ------
@@ -213,8 +215,8 @@ def chosen_link(grid: Iterable[PairOutcomes]) -> tuple[int, Link, float, PairOut
     """
     best, least = None, math.inf
     for number, seen in enumerate(grid):
-        for link in LINKS:
-            b, loss = fit_link(seen, link)
+        for link in LINKS[:1] if stated else LINKS:
+            b, loss = (1.0, win_log_loss(seen, 1.0, link)) if stated else fit_link(seen, link)
             if best is None or loss < least - GAIN:
                 best, least = (number, link, b, seen), loss
     if best is None:

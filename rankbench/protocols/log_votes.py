@@ -13,12 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
-from rankbench.core.text import count_text
+from rankbench.core.text import count_text, listed
 from rankbench.data.tables.checks import judgments_of, table_kind
 from rankbench.data.tables.orders import load_orders, take_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.covariate_aggregator import ControlledAggregator
+from rankbench.interfaces.covariate_aggregator import PREDICTION, sees_covariates
 from rankbench.interfaces.dataset import Dataset, remembered
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
@@ -248,6 +248,12 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     order = votes.order_note()
     if order:
         notes.append(f"{order[0].upper()}{order[1:]}.")
+    names = () if votes.covariates is None else votes.covariates.names
+    if named := [name.removeprefix(PREDICTION) for name in names if name.startswith(PREDICTION)]:
+        notes.append(
+            f"Predictions are in {listed(named)}: chances that an item wins a decisive vote. rankbench fits no link "
+            "to them, and judges their log loss as they are."
+        )
     scales = len(connected_components(votes.counts()))
     if scales > 1:
         notes.append(
@@ -381,8 +387,8 @@ def misfit_of(contender: Component, *, covariates: bool = False) -> str:
     """
     if not isinstance(contender, Aggregator):
         return f"a {contender.kind} aggregates nothing"
-    if isinstance(contender, ControlledAggregator) and contender.control and not covariates:
-        return "it takes covariates, and this experiment shows none"
+    if sees_covariates(contender):
+        return "" if covariates else "it takes covariates, and this experiment shows none"
     if contender.needs_truth:
         return "it needs the truth, and a log has none"
     if contender.judgments != "comparisons":

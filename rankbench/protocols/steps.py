@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import count_text
 from rankbench.errors import SpecError
-from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
+from rankbench.interfaces.covariate_aggregator import CovariateAggregator, Covariates, CovariateVotes
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.protocol import pack, unpack
 from rankbench.interfaces.queries import Comparisons
@@ -134,19 +134,20 @@ class Steps:
             outcome == 0,
         )
 
-    def with_covariates(self, begin: int, end: int, items: list[str]) -> CovariateVotes:
-        """Return the votes of the times from `begin` to before `end`, with their covariates, a row each.
+    def with_covariates(
+        self, aggregator: CovariateAggregator, begin: int, end: int, items: list[str]
+    ) -> CovariateVotes:
+        """Return the votes of the times from `begin` to before `end`, with what an aggregator reads, a row each.
 
         Raises
         ------
         SpecError
-            The log was asked for no covariates.
+            The log was asked for no covariates that it reads.
         """
-        if self.covariates is None:
-            raise SpecError("it takes covariates, and the log was asked for none: name them with --control")
         rows = slice(int(self.starts[begin]), int(self.starts[end]))
         outcomes = np.stack([self.outcome[rows] == said for said in (1, -1, 0)], axis=1) * self.weights[rows, None]
-        covariates = replace(self.covariates, values=np.array(self.covariates.values[rows]))
+        known = self.covariates and replace(self.covariates, values=np.array(self.covariates.values[rows]))
+        covariates = aggregator.shown(known)
         weighted = bool((self.weights != 1).any())
         return CovariateVotes(items, self.first[rows], self.second[rows], outcomes, covariates, weighted=weighted)
 

@@ -9,10 +9,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
-from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
+from rankbench.interfaces.covariate_aggregator import (
+    ControlledFit,
+    CovariateAggregator,
+    CovariateVotes,
+    sees_covariates,
+    stated,
+)
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
@@ -51,6 +57,20 @@ def scores_of_counts(
                 "margins between scales mean nothing; give it a ridge"
             )
     return call_aggregator(aggregator, lent, counts.m, None if near is None else near.copy())
+
+
+def fit_with_covariates(aggregator: CovariateAggregator, votes: CovariateVotes, when: str) -> ControlledFit:
+    """Return an aggregator's scores and effects of covariates; `when` says which votes.
+
+    Raises
+    ------
+    ContenderDiverged
+        There is no finite fit, or scores stand on more scales than the votes themselves.
+    """
+    fit = aggregator.fit_controlled(votes)
+    if len(fit.scales) > len(connected_components(votes.counts())):
+        raise ContenderDiverged(f"its scores stand on more scales than the {when}; give it a ridge")
+    return fit
 
 
 class Trial:
@@ -101,15 +121,8 @@ class Trial:
             return call_aggregator(aggregator, lent, len(votes.items))
         return scores_of_counts(aggregator, self._counts[parts], "training votes")
 
-    @cached_property
-    def _rows(self) -> tuple[CovariateVotes, NDArray[np.int8]]:
-        votes, part = self._part_of_vote
-        if votes.covariates is None:
-            raise SpecError("it takes covariates, and the log was asked for none: name them with --control")
-        return covariate_votes(votes), part if votes.rest is None else part[~votes.rest]
-
     def _by_covariates(
-        self, aggregator: ControlledAggregator, folds: Sequence[tuple[tuple[int, ...], int]]
+        self, aggregator: CovariateAggregator, folds: Sequence[tuple[tuple[int, ...], int]]
     ) -> PairOutcomes:
         """Return the votes of some parts with margins from scores and effects that have not seen them.
 
@@ -118,13 +131,12 @@ class Trial:
         ContenderDiverged
             There is no finite fit, or scores stand on more scales than the votes themselves.
         """
-        rows, part = self._rows
+        votes, part = self._part_of_vote
+        rows = covariate_votes(replace(votes, covariates=aggregator.shown(votes.covariates)))
+        part = part if votes.rest is None else part[~votes.rest]
         found = []
         for learned, out in folds:
-            training = rows.take(np.isin(part, learned)).summed()
-            fit = aggregator.fit_controlled(training)
-            if len(fit.scales) > len(connected_components(training.counts())):
-                raise ContenderDiverged("its scores stand on more scales than the training votes; give it a ridge")
+            fit = fit_with_covariates(aggregator, rows.take(np.isin(part, learned)).summed(), "training votes")
             tested = rows.take(part == out).summed()
             margins = _blind_margins(fit, tested)
             if margins.shape != (len(tested),) or not np.isfinite(margins).all():
@@ -142,13 +154,13 @@ class Trial:
 
     def predicted(self, aggregator: Aggregator) -> PairOutcomes:
         """Return the training votes with margins from scores that have not seen them."""
-        if isinstance(aggregator, ControlledAggregator) and aggregator.control:
+        if sees_covariates(aggregator):
             return self._by_covariates(aggregator, self.cut.inner)
         return self._inner.outcomes([self.scores(aggregator, learned) for learned, _ in self.cut.inner])
 
     def tested(self, aggregator: Aggregator) -> PairOutcomes:
         """Return the held-out votes with margins from the scores of the training part."""
-        if isinstance(aggregator, ControlledAggregator) and aggregator.control:
+        if sees_covariates(aggregator):
             return self._by_covariates(aggregator, [(self._everything, self.cut.tested)])
         return self._test.outcomes([self.scores(aggregator, self._everything)])
 
@@ -219,7 +231,7 @@ def trial_losses(
     ContenderDiverged, SpecError
         See `Trial.scores` and `rankbench.protocols.links.fit_link`.
     """
-    point, link, b, seen = chosen_link(trial.predicted(point) for point in grid)
+    point, link, b, seen = chosen_link((trial.predicted(point) for point in grid), stated=stated(grid[0]))
     held = trial.tested(grid[point])
     info = {"point": float(point), "probit": float(link == "probit"), "scale": b}
     found = {}

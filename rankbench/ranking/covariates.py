@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -97,6 +98,7 @@ def rank_controlled(
         There is no maximum.
     """
     votes = load_votes(source.frame)
+    votes = replace(votes, covariates=aggregator.shown(votes.covariates))
     if intervals is not None:
         check_size(len(votes.items))
     clustered = by_judge(LogFacts(votes.count, votes.judge_count, votes.unsigned), "sandwich")

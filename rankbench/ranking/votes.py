@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.data.tables.covariates import CONTROL, parse_control
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError
-from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
+from rankbench.interfaces.covariate_aggregator import PREDICTION, Covariates, CovariateVotes
 from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.row_weights import check_weights
@@ -336,7 +336,7 @@ def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDA
     InputError
         One is missing in some rows, 0 in all, or the same in all.
     """
-    columns = [name for name in frame.columns if name.startswith(CONTROL)]
+    columns = [name for name in frame.columns if name.startswith((CONTROL, PREDICTION))]
     if not columns:
         return None
     names = tuple(name.removeprefix(CONTROL) for name in columns)
@@ -346,15 +346,17 @@ def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDA
         given = frame[column] if order is None else frame[column].gather(order)
         missing = given.null_count()
         if missing:
+            kind, _, name = column.partition(": ")
             raise InputError(
-                f"control {names[k]!r}: the value is missing in {missing:,} of {frame.height:,} votes; fill these rows "
-                "in, or leave them out of the log",
+                f"{kind} {name!r}: the value is missing in {missing:,} of {frame.height:,} votes; fill these rows in, "
+                "or leave them out with --where 'COLUMN is not null'",
                 column=names[k],
             )
         numbers = given.to_numpy()
-        _refuse_constant(names[k], numbers)
-        term = parse_control(names[k])[0]
-        scales.append(float(np.sqrt(weights @ np.square(numbers) / weights.sum())) if term.scaled else 1.0)
+        scaled = column.startswith(CONTROL) and parse_control(names[k])[0].scaled
+        if column.startswith(CONTROL):
+            _refuse_constant(names[k], numbers)
+        scales.append(float(np.sqrt(weights @ np.square(numbers) / weights.sum())) if scaled else 1.0)
         values[:, k] = numbers / scales[k]
     if "first" in frame.columns:
         first = frame["first"] if order is None else frame["first"].gather(order)

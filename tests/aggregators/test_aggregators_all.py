@@ -101,7 +101,7 @@ NAMES = """
 average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec copeland davidson
 difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 graph-relevance identity kemeny
 label-pairs labels limit-scores maximal-lotteries mean-log-odds mean-rank mean-score minimax net-weights
-order-relevance pagerank permuted-elo plackett-luce position-debiased rank-centrality ranked-pairs schulze
+order-relevance pagerank permuted-elo plackett-luce position-debiased predictions rank-centrality ranked-pairs schulze
 svm-rank-aggregation thurstone-mosteller win-rate
 """
 

@@ -128,6 +128,22 @@ def test_votes_of_one_unit_of_time_go_together_where_the_log_has_dates(rankbench
     assert "--time-unit day: the log's times are numbers" in refused.stderr
 
 
+def test_predictions_compete_wherever_votes_are_predicted(rankbench, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankbench.cli.run.estimate", lambda made: Estimate(1, 1, 1, 0, 0, 0, 1, 0))
+    path, other = tmp_path / "games.csv", tmp_path / "votes.csv"
+    teams = [f"{'abc'[d % 3]},{'bca'[d % 3]},.6,.3,{d % 2},{1 - d % 2},{d // 3}" for d in range(90)]
+    path.write_text("\n".join(["team1,team2,elo_prob1,bet1,score1,score2,date", *teams]) + "\n")
+    asked = ("--predictions", "elo_prob1", "--predictions", "bet1:of=team2", "--reps", "1")
+    shown = json.loads(rankbench("plan", "--log", str(path), *asked, "--json").stdout)
+    for column in ("elo_prob1", "bet1"):
+        there = {row["experiment"] for row in shown["contenders"] if row["spec"] == f"predictions:column={column}"}
+        assert there == {row["experiment"] for row in shown["contenders"]} - {"items"}
+    other.write_bytes(NO_TIMES)
+    unknown = rankbench("plan", "--log", str(other), "--predictions", "loser:of=winner")
+    assert (unknown.exit_code, "'b' is not a number" in unknown.stderr) == (2, True)
+    assert "say how to read a --log" in rankbench("plan", "--predictions", "p").stderr
+
+
 @pytest.mark.parametrize(("name", "suite"), [("llmfao", "own-log"), ("cascade-clicks:queries=5", "own-clicks")])
 def test_a_log_may_be_a_data_set(rankbench, monkeypatch, name, suite):
     asked = []

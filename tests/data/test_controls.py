@@ -106,6 +106,8 @@ def test_sides_are_called_as_people_call_them(names: tuple[str, str], control: s
 def test_winners_and_losers_have_columns_of_their_own() -> None:
     frame = pl.DataFrame({"winner": ["x", "y"], "loser": ["y", "z"], "words_winner": [3, 1], "words_loser": [1, 4]})
     assert [row[0] for row in loaded(frame, "words")] == pytest.approx([2, -3])
+    # Who stood first says nothing of which column is the winner's.
+    assert [row[0] for row in loaded(frame.with_columns(first=False), "words")] == pytest.approx([2, -3])
 
 
 def test_a_typical_difference_is_the_unit() -> None:

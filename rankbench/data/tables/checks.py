@@ -144,7 +144,7 @@ def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method"
 _MOST = 4
 """Readings that an error proposes."""
 
-_BESIDE = {"query", "judge", "time", "weight", "drop", "by", "mirrored", "self", "control"}
+_BESIDE = {"query", "judge", "time", "weight", "drop", "by", "mirrored", "self", "control", "predictions"}
 """Roles that leave open which columns say who won."""
 
 
@@ -270,7 +270,7 @@ def _by_content(raw: RawTable, said: Mapping[str, str]) -> RawTable | None:
         if len(found) > 1 or not all(reading.sure for _, reading in found):
             more = f" | and {len(found) - _MOST} more" if len(found) > _MOST else ""
             # Options of their own say these roles again.
-            beside = {role: name for role, name in said.items() if role not in ("by", "control")}
+            beside = {role: name for role, name in said.items() if role not in ("by", "control", "predictions")}
             readings = proposed(replace(reading, roles={**reading.roles, **beside}) for _, reading in found[:_MOST])
             raise InputError(f"what the columns mean is not clear: {readings}{more}")
     for kind, reading in found:

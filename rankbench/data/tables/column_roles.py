@@ -33,9 +33,9 @@ from rankbench.interfaces.table import (
 )
 from rankbench.interfaces.table_check import RawTable
 
-OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
+OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control", "predictions")
 """Options beside columns: words of the winner's column, words of rows to leave out, games that stand there twice, rows
-of one item, and covariates."""
+of one item. Covariates and predictions have the last two."""
 
 READINGS = ("side", "item", "points", "margin", "preference")
 """Readings of a winner's column: sides, names of items, points of the left, its margin, or preferences. Points go from

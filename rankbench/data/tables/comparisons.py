@@ -20,7 +20,13 @@ from rankbench.data.tables.column_roles import (
     unread_outcomes,
     vote_readings,
 )
-from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, control_roles, parse_control
+from rankbench.data.tables.covariates import (
+    TRANSFORMS,
+    ControlTerm,
+    VotePrediction,
+    control_roles,
+    covariate_terms,
+)
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.schemas import GAMES, REST, SHARE, comparisons_schema
 from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided
@@ -72,7 +78,8 @@ class ComparisonTable(TableKind):
         with raw.located():
             said = parse_columns(columns) if columns else {}
             options = {role: said.pop(role) for role in OPTIONS if role in said}
-            control = options.pop("control", "")
+            beside: dict[str, str] = {role: options.pop(role) for role in ("control", "predictions") if role in options}
+            terms = covariate_terms(beside)
             found = guess(schema, said)
             if found is None:
                 return None
@@ -80,12 +87,11 @@ class ComparisonTable(TableKind):
             if unread := unread_outcomes(schema, found, said):
                 remark(unread)
             roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)
-            if control:
-                roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
+            roles |= beside | control_roles(terms, schema.names(), roles)
             frame = as_comparisons(raw.frame, roles)
             roles.pop(WEIGHTLESS, None)
             if "mirrored" in roles:
-                frame = halved(frame, sides=bool(control))
+                frame = halved(frame, sides=bool(terms))
         return replace(raw, frame=frame, roles=roles)
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
@@ -94,7 +100,7 @@ class ComparisonTable(TableKind):
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""
-        schema = comparisons_schema(raw.schema(), raw.roles.get("control", ""))
+        schema = comparisons_schema(raw.schema(), covariate_terms(raw.roles))
         if "time" not in schema:
             return partial(ComparisonsCheck, raw, schema, None)
         with raw.located(raw.roles.get("time", "time")):
@@ -166,6 +172,11 @@ _UNREAD = {
 }
 """Messages for an outcome that cannot be read, by the first of these roles that the log has."""
 
+_NO_CHANCE = (
+    "{} is no chance above 0 and below 1. A chance of 0 or 1 that turns out wrong has an infinite log loss: "
+    "mend it, or leave the row out with --where"
+)
+
 _WORDS = 6
 """Words that say nothing of who won, of those that an error proposes to leave out."""
 
@@ -178,7 +189,7 @@ class ComparisonsCheck(TableCheck):
         self.times = times
         self.kept: pl.Series | None = None
         roles = dict(raw.roles)
-        self.controls = parse_control(roles["control"]) if "control" in roles else ()
+        self.controls = covariate_terms(roles)
         winner = next((roles[role] for role in ("winner", "left_won", "left_wins", "left_score") if role in roles), "")
         tie = roles.get("tie", "")
         self.before: pl.DataFrame | None = None
@@ -236,19 +247,32 @@ class ComparisonsCheck(TableCheck):
         self.refuse(rest & other, rest, "the row before is no vote of the other item against this one")
         return rest
 
-    def control(self, frame: pl.DataFrame, number: int, term: ControlTerm) -> pl.Series:
+    def control(self, frame: pl.DataFrame, number: int, term: ControlTerm | VotePrediction) -> pl.Series:
         """Return a covariate of the left less the right, null where something is missing."""
         parts = [name for name in frame.columns if name.startswith(f"control.{number}.")]
         if not parts:
             return pl.Series([1.0], dtype=pl.Float64).new_from_index(0, frame.height)
-        if term.unless:
+        if isinstance(term, ControlTerm) and term.unless:
             return 1.0 - self.cast(frame[parts[0]], pl.Boolean(), nulls=True).cast(pl.Float64)
         values = [self._transformed(frame[name], term) for name in parts]
-        return values[0] - values[1] if len(values) == 2 else values[0]
+        if isinstance(term, VotePrediction):
+            # Of one chance the other is what is left; of two, what is left is a tie's or a bookmaker's.
+            chances = values if len(values) == 2 else [values[0], 1.0 - values[0]]
+            values = [(chances[0] / chances[1]).log()]
+            values[0] *= -1.0 if parts[0].endswith(".right") else 1.0
+        value = values[0] - values[1] if len(values) == 2 else values[0]
+        # Sides of winners and losers: the left is whoever stood first.
+        if "loser" in self.names and "first" in frame.columns and not parts[0].endswith(".vote"):
+            value *= 2.0 * self.cast(frame["first"], pl.Boolean()).cast(pl.Float64) - 1.0
+        return value
 
-    def _transformed(self, column: pl.Series, term: ControlTerm) -> pl.Series:
+    def _transformed(self, column: pl.Series, term: ControlTerm | VotePrediction) -> pl.Series:
         value = self.cast(column, pl.Float64(), nulls=True)
         self.refuse(~value.is_finite().fill_null(True), column, "{} is not a finite number")
+        if isinstance(term, VotePrediction):
+            outside = ~value.is_between(0, 1, closed="none").fill_null(True)
+            self.refuse(outside, column, _NO_CHANCE)
+            return value
         for name in term.transforms:
             transform = TRANSFORMS[name]
             allowed = transform.defined(value).fill_null(True)

@@ -4,6 +4,9 @@ A bare word is a column. Where the file has one for each of the two items (``len
 differenced, left minus right; ``side`` is 1 for the left, and 0 where what is said by ``unless`` holds. Transforms are
 calls, made of each of the two before the difference. All are divided by their root mean square over the votes, but
 for ``side`` and what is within ``raw(...)``: see `rankbench.interfaces.covariate_aggregator`.
+
+Predictions are written as ``elo_prob1, prob:of=home_team``: columns of chances, whose log-odds go with the votes as
+covariates do.
 """
 
 from __future__ import annotations
@@ -16,14 +19,17 @@ import polars as pl
 
 from rankbench.core.text import plain_name, short_repr
 from rankbench.errors import InputError, nearest
+from rankbench.interfaces.covariate_aggregator import PREDICTION
 
 CONTROL = "control: "
 """Prefix of columns with covariates, in the schema of comparisons; the rest is the term."""
 
 _SIDES = (("a", "b"), ("left", "right"), ("1", "2"), ("home", "away"), ("white", "black"))
+_ITEMS = ("left", "right")
 _OUTCOMES = (("winner", "loser"), ("chosen", "rejected"), ("won", "lost"))
 _CALL = re.compile(r"([A-Za-z]\w*)\s*\((.*)\)", re.DOTALL)
 _SIDE = re.compile(r"side\s*(?::\s*unless\s*=\s*(.+))?", re.DOTALL)
+_PREDICTION = re.compile(r'("(?:[^"]|"")*"|[^":]+)(?::\s*of\s*=\s*(.+))?', re.DOTALL)
 _PART = re.compile(r'"(?:[^"]|"")*"|[^",()]+|[,()]')
 
 
@@ -85,9 +91,59 @@ class ControlTerm:
         return f"raw({text})" if self.raw else text
 
     @property
+    def name(self) -> str:
+        """Its column in the schema of comparisons."""
+        return f"{CONTROL}{self}"
+
+    @property
     def scaled(self) -> bool:
         """True if it is divided by its root mean square."""
         return bool(self.column) and not self.raw
+
+
+@dataclass(frozen=True)
+class VotePrediction:
+    """Chances that a log has beside its votes, as they were written.
+
+    Attributes
+    ----------
+    column : str
+        Their column, or what the columns of the two items have in common.
+    item : str
+        The column of the item that wins with this chance; empty: the column's own name says it.
+    """
+
+    column: str
+    item: str = ""
+
+    @property
+    def name(self) -> str:
+        """Column of their log-odds, in the schema of comparisons."""
+        return f"{PREDICTION}{self.column}"
+
+
+def covariate_terms(options: Mapping[str, str]) -> tuple[ControlTerm | VotePrediction, ...]:
+    """Return what is said of the options ``control`` and ``predictions``, as parsed."""
+    control, predictions = options.get("control"), options.get("predictions")
+    return (*(parse_control(control) if control else ()), *(parse_predictions(predictions) if predictions else ()))
+
+
+def parse_predictions(text: str) -> tuple[VotePrediction, ...]:
+    """Return the predictions that a text names, with commas between them and quotes as in `parse_control`.
+
+    Raises
+    ------
+    InputError
+        There are none, one comes twice, or a quote is not closed.
+    """
+    found = dict[str, VotePrediction]()
+    for part in _parts(text):
+        said = _PREDICTION.fullmatch(part)
+        term = VotePrediction(_column(said[1], part), _column(said[2], part) if said[2] else "") if said else None
+        if term is None or term.column in found:
+            raise InputError(f"predictions {text!r}: write each column once, as prob or prob:of=home_team")
+        found[term.column] = term
+    return tuple(found.values())
 
 
 def parse_control(text: str) -> tuple[ControlTerm, ...]:
@@ -111,12 +167,14 @@ def parse_control(text: str) -> tuple[ControlTerm, ...]:
     return terms
 
 
-def control_roles(terms: Iterable[ControlTerm], columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
+def control_roles(
+    terms: Iterable[ControlTerm | VotePrediction], columns: Sequence[str], roles: Mapping[str, str]
+) -> dict[str, str]:
     """Return the columns of a file that covariates are made of, by role: ``control.0.left``, ``.right``, ``.vote``.
 
     Parameters
     ----------
-    terms : iterable of ControlTerm
+    terms : iterable of ControlTerm or VotePrediction
     columns : sequence of str
         All of the file.
     roles : mapping of str to str
@@ -125,10 +183,14 @@ def control_roles(terms: Iterable[ControlTerm], columns: Sequence[str], roles: M
     Raises
     ------
     InputError
-        An unknown column, or a side of a log that has none.
+        An unknown column, a side of a log that has none, or a chance of nobody knows which item.
     """
-    found = {}
+    found = dict[str, str]()
     for number, term in enumerate(terms):
+        if isinstance(term, VotePrediction):
+            chances = _prediction_role(term, columns, roles)
+            found |= {f"control.{number}.{part}": name for part, name in chances.items()}
+            continue
         if not term.column or term.unless:
             _need_sides(str(term), roles)
         if term.unless:
@@ -140,6 +202,24 @@ def control_roles(terms: Iterable[ControlTerm], columns: Sequence[str], roles: M
             parts = ("left", "right") if len(names) == 2 else ("vote",)
             found |= {f"control.{number}.{part}": name for part, name in zip(parts, names, strict=True)}
     return found
+
+
+def _prediction_role(term: VotePrediction, columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of a prediction by the side whose chance it is, or its two columns."""
+    names = _known(term.column, columns, roles)
+    if len(names) == 2:
+        return dict(zip(_ITEMS, names, strict=True))
+    parts = {"left": "left", "right": "right"}
+    if "loser" in roles:
+        parts = {"winner": "left", "loser": "right", "first": "vote"}
+    sides = {roles[role]: part for role, part in parts.items() if role in roles}
+    plain, words = plain_name(term.column), _words(roles) if "left" in roles else []
+    said = {part for part, turn in (("left", 1), ("right", -1)) if any(_stripped(plain, *two[::turn]) for two in words)}
+    part = sides.get(term.item, "") if term.item else said.pop() if len(said) == 1 else ""
+    if not part:
+        choices = " or ".join(f"{_quoted(term.column)}:of={_quoted(name)}" for name in sides)
+        raise InputError(f"nothing says whose chance {term.column!r} is: write {choices}", column=term.column)
+    return {part: term.column}
 
 
 def control_expressions(roles: Mapping[str, str]) -> list[pl.Expr]:
@@ -159,7 +239,7 @@ def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple
     bases = sided_columns(columns, roles)
     pair = bases.get(plain_name(name))
     if pair is None:
-        raise InputError(f"there is no column {name!r} to control for{nearest(name, {*columns, *bases})}", column=name)
+        raise InputError(f"there is no column {name!r}{nearest(name, {*columns, *bases})}", column=name)
     return pair
 
 

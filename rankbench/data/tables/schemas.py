@@ -57,7 +57,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from rankbench.data.tables.covariates import CONTROL, parse_control
+from rankbench.data.tables.covariates import ControlTerm, VotePrediction
 from rankbench.errors import InputError
 
 SHARE = "share"
@@ -70,12 +70,12 @@ GAMES = ("left_games", "right_games", "level_games")
 """Columns of a raw table of series: how many games of a row the left won, the right won, and neither did."""
 
 
-def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:
+def comparisons_schema(columns: pl.Schema, terms: Iterable[ControlTerm | VotePrediction] = ()) -> pl.Schema:
     """Return the schema of comparisons, with the optional columns that are among `columns`.
 
     ``time`` has the type that it has there; texts get that of their reading
-    (`rankbench.data.tables.times.TimeReading`). Behind them stand the covariates that `control` names, of
-    the left one less the right one: see `rankbench.data.tables.covariates`.
+    (`rankbench.data.tables.times.TimeReading`). Behind them stand the covariates and predictions of `terms`,
+    of the left one less the right one: see `rankbench.data.tables.covariates`.
     """
     required: dict[str, pl.DataType] = {"query_id": pl.String(), "winner": pl.String(), "loser": pl.String()}
     optional = {
@@ -87,8 +87,8 @@ def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:
         REST: pl.Boolean(),
     }
     result = _with_optional(required, optional, [*columns, *(("weight", REST) if SHARE in columns else ())])
-    for term in parse_control(control) if control else ():
-        result[f"{CONTROL}{term}"] = pl.Float64()
+    for term in terms:
+        result[term.name] = pl.Float64()
     return result
 
 
