@@ -9,9 +9,9 @@ residuals and v that of p (1 - p). The group's taste for the item, in log-odds, 
 where v_i is the item's sum over all votes, and :math:`\tau` is the standard deviation of tastes of judges. It is the
 one whose simulated logs have, on average, the same median over judges of what the squares of s imply; one judge does
 not move it. An item's misfit is the sum of the squares of its residuals by opponent, each over its variance, as a
-chi-squared tail. The largest value of each kind is compared with 999 logs that are simulated: the same judges on the
-same pairs, with the scores and ties of the log, normal tastes, and scores fitted again by one Newton step. Tests take
-the median, and with it :math:`\tau`, a standard error larger: it is an estimate.
+chi-squared tail. The largest value of each kind is compared with up to 999 logs that are simulated: the same judges on
+the same pairs, with the scores and ties of the log, normal tastes, and scores fitted again by one Newton step. Tests
+take the median, and with it :math:`\tau`, a standard error larger: it is an estimate.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.audits.information import MOST_ITEMS, inverse_information
-from rankbench.audits.probe import VoteBoard
+from rankbench.audits.probe import ENOUGH, SIMULATED, VoteBoard, simulated_p
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.plugin.manager import get
 
 _SCORES, _RIDGE = "bradley-terry:ridge=0.1", 0.1
-_SIMULATED, _BATCH, _SEED = 999, 37, 71
+_BATCH, _SEED = 37, 71
 _MOST_VOTES = 200_000
 """Votes beyond which simulations take too long."""
 
@@ -191,12 +191,12 @@ def largest_misfits(board: VoteBoard) -> Misfit | None:
 
     def simulated(taste: float) -> NDArray[np.float64]:
         """Return residuals of simulated logs, (37, n), whose judges have tastes."""
-        leads = np.broadcast_to(lead, (_BATCH, len(votes)))
+        leads = lead[None, :]
         if votes.judges is not None and taste:
             own = rng.normal(0, taste, (_BATCH, len(parts["judge"].item)))[:, parts["judge"].place]
             leads = leads + own[:, : len(votes)] - own[:, len(votes) :]
         share = 1 / (1 + np.exp(-leads))
-        tied, drawn = _tied(level, share), rng.random(leads.shape)
+        tied, drawn = _tied(level, share), rng.random((_BATCH, len(votes)))
         won = np.where(drawn < share - tied / 2, 1.0, np.where(drawn < share + tied / 2, 0.5, 0.0))
         return fitted(votes.weights * (won - chance))
 
@@ -217,18 +217,18 @@ def largest_misfits(board: VoteBoard) -> Misfit | None:
         found = np.interp([seen, seen + error], np.maximum.accumulate(implied), _TASTES[: len(implied)])
         taste, wide = found.tolist()
     z, tails = distances(said), pairs.tails(said)[0]
-    beyond, item_beyond = dict.fromkeys(parts, 0), 0
-    for _ in range(_SIMULATED // _BATCH):
+    extreme = np.zeros((len(parts) + 1, 0), np.bool_)  # of each kind of group, and of items
+    while extreme.shape[1] < SIMULATED and extreme.sum(axis=1).min() < ENOUGH:
         residuals = simulated(wide)
-        for name, one in distances(residuals).items():
-            beyond[name] += int((one.max(axis=1) >= z[name].max()).sum())
-        item_beyond += int((pairs.tails(residuals).max(axis=1) >= tails.max()).sum())
+        beyond = [one.max(axis=1) >= z[name].max() for name, one in distances(residuals).items()]
+        beyond.append(pairs.tails(residuals).max(axis=1) >= tails.max())
+        extreme = np.hstack([extreme, beyond])
     groups = {}
-    for name, part in parts.items():
+    for (name, part), beyond_it in zip(parts.items(), extreme[:-1], strict=True):
         at = int(np.argmax(z[name][0]))
-        p = (1 + beyond[name]) / (1 + _SIMULATED)
+        p = simulated_p(beyond_it)
         groups[name] = GroupMisfit(int(part.group[at]), int(part.item[at]), float(z[name][0, at]), p)
-    return Misfit(taste, groups, int(np.argmax(tails)), (1 + item_beyond) / (1 + _SIMULATED))
+    return Misfit(taste, groups, int(np.argmax(tails)), simulated_p(extreme[-1]))
 
 
 def _tied(level: float, chance: NDArray[np.float64]) -> NDArray[np.float64]:

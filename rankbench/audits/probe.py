@@ -1,6 +1,10 @@
 """A probe asks one question of a board, which is a log or score table with its ranking.
 
 A probe is a function from a board to a `Probe`. `rankbench.audits.audit` lists the functions, in the order of the page.
+
+References
+----------
+.. [BC91] J. Besag and P. Clifford. Sequential Monte Carlo p-values. Biometrika 78(2), 1991.
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ from rankbench.ranking.ranked_log import RankedLog
 from rankbench.ranking.score_ranking import ScoreRanking
 from rankbench.ranking.votes import Votes
 
+SIMULATED, ENOUGH = 999, 10
+"""Most simulated boards, and how many of them as extreme as the log end a test."""
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -42,9 +49,8 @@ class Probe:
         One sentence without the full stop, with the numbers that matter and their units.
     p : float or None
         Probability of a result at least so extreme on a clean board, which has none of the faults that the probe looks
-        for; in (0, 1], adjusted for all comparisons of the probe. None: the probe describes, and tests nothing. A
-        simulated p is ``(1 + extreme) / (1 + simulated)``; 999 simulated boards are the fewest, as levels are below
-        .01.
+        for; in (0, 1], adjusted for all comparisons of the probe. None: the probe describes, and tests nothing. See
+        `simulated_p` for simulated ones.
     facts : dict of str to object
         Numbers and names for JSON, None where there is none.
     table : DataFrame, optional
@@ -157,6 +163,16 @@ class ScoreBoard:
     def first(self) -> str:
         """Name of the system in the first place."""
         return str(self.ranking.table["system"][0])
+
+
+def simulated_p(extreme: Sequence[bool] | NDArray[np.bool_]) -> float:
+    """Return the p of a test by the boards that it simulated, in turn, and whether each was as extreme as the log.
+
+    It is ``(1 + extreme) / (1 + simulated)``. A tenth extreme board ends the test: p is then 10 by the number of
+    boards up to it, which is above any level below .01, and as likely to be below a level as the level says [BC91]_.
+    """
+    at = np.flatnonzero(extreme)
+    return ENOUGH / (int(at[ENOUGH - 1]) + 1) if len(at) >= ENOUGH else (1 + len(at)) / (1 + len(extreme))
 
 
 VoteProbe: TypeAlias = Callable[[VoteBoard], Probe]

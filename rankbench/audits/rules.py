@@ -1,9 +1,4 @@
-"""The probe `rules` ranks by all rules side by side, and asks whether the rule decides the first place.
-
-References
-----------
-.. [BC91] J. Besag and P. Clifford. Sequential Monte Carlo p-values. Biometrika 78(2), 1991.
-"""
+"""The probe `rules` ranks by all rules side by side, and asks whether the rule decides the first place."""
 
 from __future__ import annotations
 
@@ -15,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.aggregators.social_choice import lead_table, smith_set
-from rankbench.audits.probe import Probe, VoteBoard
+from rankbench.audits.probe import ENOUGH, SIMULATED, Probe, VoteBoard, simulated_p
 from rankbench.core.text import first_of
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
@@ -28,9 +23,6 @@ TESTED = ("borda", "win-rate", "budgeted", "mean-log-odds", "copeland", "minimax
 """Rules whose first places the test counts: others cost more, or order items as one of these does."""
 MODEL = "bradley-terry:penalty=firth"
 """Model of one order of strengths, from which boards are simulated."""
-SIMULATED = 999
-ENOUGH = 10
-"""Simulated boards as extreme as the log after which the test stops [BC91]_."""
 MOST_TESTED = 150
 """Most items of a board that is tested: simulations of more take minutes."""
 MOST_DENSE_RANKED = 500
@@ -182,13 +174,12 @@ def _test(board: VoteBoard, among: _Compared, found: Mapping[str, NDArray[np.flo
     if not observed:
         return 1.0, f"the {len(tested)} tested rules agree"
     methods = [board.method, *(manager.get(Aggregator, name) for name in tested)]
-    extreme = simulated = 0
+    extreme: list[bool] = []
     rng = np.random.default_rng([board.seed, 35])
     model, share = _model(among), _effective_share(board, among)
-    while simulated < SIMULATED and extreme < ENOUGH:
-        simulated += 1
-        extreme += _differing(_drawn(among.counts, model, share, rng), methods) >= observed
-    p = extreme / simulated if extreme == ENOUGH else (1 + extreme) / (1 + simulated)
+    while len(extreme) < SIMULATED and sum(extreme) < ENOUGH:
+        extreme.append(_differing(_drawn(among.counts, model, share, rng), methods) >= observed)
+    p = simulated_p(extreme)
     return (
         p,
         f"{observed} of {len(tested)} tested rules put another item first; as many or more do on {100 * p:.2g}% of "

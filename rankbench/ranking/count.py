@@ -2,7 +2,7 @@
 
 A log is cut into chunks of 2^19 judgments; even and odd ones are counted by two threads
 into tables of their own, each in turn, and the two are summed up. So sums of weights do not
-depend on timing.
+depend on timing. Of a shorter log the caller's thread counts the only chunk.
 """
 
 from __future__ import annotations
@@ -69,9 +69,12 @@ class Counter:
         """
         while len(self.waiting) >= _WAITING:
             self._settle_first()
-        turn = self.rows // ROWS % 2
-        self.waiting.append((self.threads[turn].submit(self.shares[turn].add, chunk, m), self.rows, chunk))
+        turn, first = self.rows // ROWS % 2, self.rows
         self.rows += sum(map(len, chunk))
+        if self.rows < ROWS:  # threads would take longer to start
+            self._check(self.shares[turn].add(chunk, m), first, chunk)
+        else:
+            self.waiting.append((self.threads[turn].submit(self.shares[turn].add, chunk, m), first, chunk))
 
     def settle(self) -> None:
         """Wait for all that was added; see `add` for what is raised."""
@@ -80,7 +83,9 @@ class Counter:
 
     def _settle_first(self) -> None:
         future, first, chunk = self.waiting.popleft()
-        bad = future.result()
+        self._check(future.result(), first, chunk)
+
+    def _check(self, bad: int, first: int, chunk: Sequence[LogPiece]) -> None:
         if bad >= 0:
             # The first row that is wrong is the one to name: nobody must ask for later ones.
             self.waiting.clear()
@@ -92,8 +97,11 @@ class Counter:
         tables = only_tables(self.shares)
         if tables:
             return tables[0].run(tables[1]).padded(m)
+        cells = 3 if self.shares[0].tied else 2
+        if self.rows < ROWS:
+            return merged_runs([self.shares[0].run()], m, cells)
         runs = [thread.submit(share.run) for thread, share in zip(self.threads, self.shares, strict=True)]
-        return merged_runs([run.result() for run in runs], m, 3 if self.shares[0].tied else 2)
+        return merged_runs([run.result() for run in runs], m, cells)
 
 
 def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[str]) -> InputError:

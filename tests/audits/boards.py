@@ -2,7 +2,7 @@
 
 `CLEAN` names simulators of boards without faults; `PLANTED` holds a simulator for each probe that tests. A simulator is
 a function of a seed. It returns votes with the columns left, right, winner (left, right or tie), judge, time, query and
-lang, or a table of scores with the columns system, task and score.
+lang. No probe of score tables tests.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from rankbench.audits import audit as module
+from rankbench.audits import left_out
+from rankbench.audits import rules as rules_module
 from rankbench.audits.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
 from rankbench.audits.left_out import clones, clustering, without_third
 from rankbench.audits.more_votes import more_tasks, more_votes
 from rankbench.audits.recording import duplicates, exposure, missing_tasks, names_alike
+from rankbench.plugin import manager
 
 Simulator: TypeAlias = Callable[[int], pl.DataFrame]
 
@@ -72,14 +75,6 @@ def votes(
             "lang": np.array(["en", "de", "fr"])[rng.integers(0, 3, n)],
         }
     )
-
-
-def scores(seed: int, *, systems: int = 8, tasks: int = 30) -> pl.DataFrame:
-    """Return scores that are a skill, a difficulty and noise."""
-    rng = np.random.default_rng([seed, systems, tasks])
-    values = rng.normal(0, 0.5, (systems, 1)) + rng.normal(0, 1, tasks) + rng.normal(0, 0.5, (systems, tasks))
-    names = np.array([f"s{k}" for k in range(systems)]).repeat(tasks), [f"t{k}" for k in range(tasks)] * systems
-    return pl.DataFrame({"system": names[0], "task": names[1], "score": values.ravel()})
 
 
 def opposed_rules(seed: int) -> pl.DataFrame:
@@ -165,7 +160,6 @@ CLEAN: dict[str, Simulator] = {
     "ties": partial(votes, ties=0.7),
     "judges with tastes, unequal exposure, ties": partial(votes, taste=0.5, exposure=0.7, ties=0.7),
     "both orders": both_orders,
-    "scores": scores,
 }
 """Simulators of boards on which the whole page may fire in 5%."""
 
@@ -187,9 +181,25 @@ def fired(table: pl.DataFrame, method: str = "") -> tuple[list[str], list[str]]:
         name: tuple(probe for probe in getattr(module, name) if probe not in DESCRIBING)
         for name in ("VOTE_PROBES", "SCORE_PROBES")
     }
-    with patch.multiple(module, **testing):
+    # What the same probes describe beside their tests takes most of their time, and moves no p.
+    silent = patch.multiple(left_out, _left_out=_nothing, _change=_nothing_moves, _open_without=_no_words)
+    names = manager.names
+    tested = patch.object(manager, "names", lambda kind: rules_module.TESTED if kind == "aggregator" else names(kind))
+    with patch.multiple(module, **testing), silent, tested, patch.object(rules_module, "_tau", lambda *_: 0.0):
         found = module.audit(table, method).probes
     return [one.name for one in found if one.p is not None], [one.name for one in found if one.fires]
+
+
+def _nothing(*_: object) -> pl.DataFrame:
+    return left_out._table([], "")
+
+
+def _nothing_moves(*_: object, **__: object) -> dict[str, object]:
+    return {"places": 0}
+
+
+def _no_words(*_: object) -> str:
+    return ""
 
 
 def share_text(count: int, of: int) -> str:
