@@ -62,7 +62,7 @@ FILES = {
     "clicks.csv": "query_id,session_id,shown,clicked,part\nq,s1,a b,2,train\nq,s2,b a,1,test\n",
     "items.letor": "0 qid:1 1:0.5 2:1\n1 qid:1 1:0.25 2:1\n2 qid:2 1:0 2:1\n0 qid:2 1:1 2:1\n",
     "long.csv": "system,task,score\na,t1,1\nb,t1,\na,t2,3\n",
-    "scores.csv": "model,t1,t2,t3\na,1,2,3\nb,2,3,5\nc,0,1,1\n",
+    "scores.csv": "model,t1,t2,t3\na,1,2,3\nb,2,3,5\nc,0,1,1\nd,5,1,9\n",
     "one.txt": "t1 Q0 a 1 0.9 one\nt1 Q0 b 2 0.5 one\nt2 Q0 b 1 0.7 one\nt2 Q0 a 2 0.1 one\n",
     "two.txt": "t1 Q0 b 1 0.9 two\nt1 Q0 a 2 0.5 two\nt2 Q0 a 1 0.7 two\nt2 Q0 b 2 0.1 two\n",
     "qrels.txt": "t1 0 a 1\nt1 0 b 0\nt2 0 a 1\nt2 0 b 0\n",
@@ -122,6 +122,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
     "rank": [
         "rank scores.csv --replicates 50 --lower t3 --without t1",
         "rank scores.csv --replicates 50 --where t1<2",
+        "rank scores.csv --replicates 50 --between a d",
         "rank one.txt two.txt --qrels qrels.txt --replicates 50",
     ],
     "audit": [

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 
 from rankbench.cli import rankings
-from rankbench.cli.difference import between_answer
+from rankbench.cli.difference import between_answer, systems_difference_answer
 from rankbench.cli.output import (
     complete_names,
     filter_options,
@@ -164,6 +164,13 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
 @click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better, as latency; repeatable.")
 @click.option("--without", multiple=True, metavar="NAME", help="A task or system to leave out; repeatable.")
 @click.option("--without-judge", "--min-votes", hidden=True, expose_value=False, callback=_refuse_filter_of_votes)
+@click.option(
+    "--between",
+    nargs=2,
+    default=None,
+    metavar="SYSTEM SYSTEM",
+    help="Difference of two systems chosen beforehand: interval, p-value, and tasks that tell them apart at 80% power.",
+)
 @click.option("--top", default=3, show_default=True, type=click.IntRange(1), help="k of P(top k).")
 @click.option("--replicates", default=10_000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
@@ -214,7 +221,7 @@ def rank(
     tier 1 are not significantly different from the first. P(first) is the share of resamples of tasks (and seeds) in
     which a system is first.
     """
-    shown = chosen_form(form, out, [*scores, qrels], pictures=True)
+    shown = chosen_form(form, out, [*scores, qrels], pictures=not options["between"])
     if len(scores) > 1 and not qrels:
         raise SpecError("rank takes one score table; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
@@ -222,4 +229,5 @@ def rank(
     n = found.facts["n"]
     size = f"{count_text(n['systems'], 'system')}, {count_text(n['tasks'], 'task')}"
     inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
-    show(replace(rankings.systems_answer(found), inputs=inputs, methods=[*found.facts["methods"]]), shown, out)
+    answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
+    show(replace(answer, inputs=inputs, methods=[*found.facts["methods"]]), shown, out)

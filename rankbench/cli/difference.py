@@ -1,4 +1,4 @@
-"""`rankbench aggregate --between` answers whether two items differ."""
+"""`rankbench aggregate --between` answers whether two items differ, `rank --between` whether two systems do."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rankbench.core.text import amount_text, number, significant
 from rankbench.data.readers.remote import shown_log
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.pair_difference import LEVEL
+from rankbench.ranking.score_ranking import ScoreRanking
 
 
 def between_answer(found: Aggregation, log: str) -> Answer:
@@ -20,10 +21,11 @@ def between_answer(found: Aggregation, log: str) -> Answer:
         raise TypeError("no difference was asked for")
     table = found.between if found.facts["by"] else found.between.drop("query")
     rows = table.to_dicts()
-    words = [_difference_words(row, found) for row in rows]
+    judges = " by proportionally more judges" * found.facts["by_judge"]
+    words = [_difference_words(row, row["item"], row["other"], "votes", judges) for row in rows]
     first = [found.facts["by"]] if found.facts["by"] else []
     cells = (
-        [*([row["query"]] if first else []), *_difference_cells(row), text]
+        [*([row["query"]] if first else []), *_difference_cells(row, "votes"), text]
         for row, text in zip(rows, words, strict=True)
     )
     item, other = rows[0]["item"], rows[0]["other"]
@@ -47,23 +49,43 @@ def between_answer(found: Aggregation, log: str) -> Answer:
     )
 
 
-def _difference_cells(row: dict[str, Any]) -> list[str]:
+def systems_difference_answer(found: ScoreRanking) -> Answer:
+    """Return the difference of two systems, by each method."""
+    if found.between is None:
+        raise TypeError("no difference was asked for")
+    rows, words = found.between.to_dicts(), []
+    for row in rows:
+        less = found.facts["methods"][row["method"]]["direction"] == "minimize"
+        one, other = ("other", "system") if less else ("system", "other")
+        words.append(_difference_words(row, row[one], row[other], "tasks"))
+    cells = ([row["method"], *_difference_cells(row, "tasks"), text] for row, text in zip(rows, words, strict=True))
+    title = f"{rows[0]['system']} less {rows[0]['other']}"
+    columns = ["method", "difference", "95% interval", "p", "tasks", "more tasks", "in words"]
+    return Answer(
+        lambda: found.as_dict() | {"between": [row | {"words": text} for row, text in zip(rows, words, strict=True)]},
+        [Table(columns, cells, (0, len(columns) - 1), title)],
+        frame=found.between,
+        notes=found.notes,
+        below=(title, *found.notes),
+        title=title,
+    )
+
+
+def _difference_cells(row: dict[str, Any], what: str) -> list[str]:
     difference = "—" if row["difference"] is None else number(row["difference"])
     p = "—" if row["p"] is None else significant(row["p"], 2)
-    more = "—" if row["more_votes"] is None else amount_text(row["more_votes"])
-    return [difference, interval_cell(row), p, f"{row['votes']:,}", more]
+    more = "—" if row[f"more_{what}"] is None else amount_text(row[f"more_{what}"])
+    return [difference, interval_cell(row), p, f"{row[what]:,}", more]
 
 
-def _difference_words(row: dict[str, Any], found: Aggregation) -> str:
-    """Return what is known of a difference, in a sentence without the full stop."""
+def _difference_words(row: dict[str, Any], one: str, other: str, what: str, how: str = "") -> str:
+    """Return what is known of a difference, which is positive where `one` is ahead, without the full stop."""
     if row["p"] is None:
         return f"no interval: {row['reason']}"
-    ahead, behind = (row["item"], row["other"])[:: 1 if row["difference"] > 0 else -1]
+    ahead, behind = (one, other)[:: 1 if row["difference"] > 0 else -1]
     if row["p"] <= LEVEL:
         return f"{ahead} is better than {behind}"
-    said = "the log does not tell the two apart"
-    if row["more_votes"] is None:
+    said = f"the {what} do not tell the two apart"
+    if row[f"more_{what}"] is None:
         return said
-    judges = " by proportionally more judges" * found.facts["by_judge"]
-    more = f"{amount_text(row['more_votes'])} more votes{judges}"
-    return f"{said}; {more} show such a difference at 80% power"
+    return f"{said}; {amount_text(row[f'more_{what}'])} more {what}{how} show such a difference at 80% power"

@@ -127,23 +127,28 @@ def variances_and_goals(
     ndarray of float64, shape (P,)
         Goals, above 0.
     """
-    from scipy.special import ndtri
-
     own = np.diag(covariance)
     variances = np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0.0)
-    goals = ((scores[first] - scores[second]) / (ndtri(1 - LEVEL / 2) + ndtri(POWER))) ** 2
-    return variances, np.maximum(goals, _LEAST)
+    return variances, goal_of(scores[first] - scores[second])
 
 
-def check_pair(pair: tuple[str, str], *, pool: bool) -> None:
-    """Refuse what has no difference of two items.
+def goal_of(leads: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variances, above 0, at which tests of leads have 80% power: see `variances_and_goals`."""
+    from scipy.special import ndtri
+
+    goals: NDArray[np.float64] = np.maximum((leads / (ndtri(1 - LEVEL / 2) + ndtri(POWER))) ** 2, _LEAST)
+    return goals
+
+
+def check_pair(pair: tuple[str, str], *, pool: bool = False) -> None:
+    """Refuse what has no difference of two items, or systems.
 
     Raises
     ------
     SpecError
-        The two are one item, or categories are pooled.
+        The two are one, or categories are pooled.
     """
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise SpecError("--between takes two different items")
+        raise SpecError("--between takes two different names")
     if pool:
         raise SpecError("--between tells of each category by itself: leave --pool out")

@@ -33,6 +33,7 @@ from rankbench.plugin import manager
 from rankbench.ranking.load import fitting_aggregators
 from rankbench.ranking.log_dataset import LogAddress, LogFile, named
 from rankbench.ranking.open import Log
+from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.pictures import systems_drawing
 from rankbench.ranking.score_sample import (
     LEVEL,
@@ -47,7 +48,8 @@ from rankbench.ranking.score_sample import (
     turned,
     wide_tasks,
 )
-from rankbench.ranking.system_ranking import SystemRanking, rank_systems
+from rankbench.ranking.system_difference import system_differences
+from rankbench.ranking.system_ranking import SystemRanking, rank_systems, system_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,11 +126,15 @@ class ScoreRanking:
         Contents of `as_dict` beside the table and the notes.
     notes : tuple of str
         Remarks for the reader on missing, averaged and resampled scores.
+    between : DataFrame, optional
+        The difference of two systems that were asked for, a row for each method: ``method, system, other`` and the
+        values of `rankbench.ranking.system_difference.system_difference`.
     """
 
     table: pl.DataFrame
     facts: dict[str, Any]
     notes: tuple[str, ...]
+    between: pl.DataFrame | None = None
 
     def plot(self, method: str = "", top: int | None = None) -> Figure:
         """Draw the first systems with their intervals and places, as ``rankbench rank --out FILE.png``.
@@ -183,6 +189,7 @@ def rank_scores(
     ties: Ties = "shared",
     missing: Kept = "tasks",
     where: str = "",
+    between: tuple[str, str] | None = None,
 ) -> ScoreRanking:
     """Rank the systems of a score table, with simultaneous rank ranges.
 
@@ -215,11 +222,13 @@ def rank_scores(
         Part left out where cells are missing: tasks that some system lacks, or systems that lack some task.
     where : str
         Condition on the table's rows: see `rankbench.aggregate`.
+    between : (str, str), optional
+        Two systems whose difference is wanted, chosen beforehand.
 
     Raises
     ------
     InputError
-        The table cannot be used; with row and column where there is one.
+        The table cannot be used, with row and column where there is one; or it has no such system.
     SpecError
         An unknown method or task, or an option that is out of range.
     """
@@ -229,6 +238,8 @@ def rank_scores(
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
     if missing not in ("tasks", "systems"):
         raise SpecError(f"missing must be 'tasks' or 'systems', not {missing!r}")
+    if between:
+        check_pair(between)
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
     said: Sequence[str] = ()
     if qrels:
@@ -263,7 +274,7 @@ def rank_scores(
     known: dict[bytes, SystemRanking] = {}
     for method in asked:
         found = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
-        tables.append(_table(method, whole.systems, found))
+        tables.append(system_table(method, whole.systems, found))
         if found.skewed:
             pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
             notes.append(
@@ -302,7 +313,8 @@ def rank_scores(
             "resampled": parts_drawn(whole),
         },
     }
-    return ScoreRanking(pl.concat(tables), facts, tuple(notes))
+    contrasts = system_differences(whole, asked, between, replicates=replicates, seed=seed) if between else None
+    return ScoreRanking(pl.concat(tables), facts, tuple(notes), contrasts)
 
 
 def _method(text: str) -> ScoreAggregator:
@@ -379,22 +391,3 @@ def _digest(scores: TaskScores) -> str:
     """Return the sha256 of a table that is no single file: of its names and values."""
     names = repr((scores.systems, scores.tasks, scores.seeds)).encode()
     return hashlib.sha256(names + scores.values.astype("<f8").tobytes()).hexdigest()
-
-
-def _table(method: ScoreAggregator, systems: list[str], found: SystemRanking) -> pl.DataFrame:
-    table = pl.DataFrame(
-        {
-            "method": [str(method)] * len(systems),
-            "system": systems,
-            "score": found.scores,
-            "lower": pl.Series(found.lower).fill_nan(None),
-            "upper": pl.Series(found.upper).fill_nan(None),
-            "rank_low": found.ranks[:, 0],
-            "rank_high": found.ranks[:, 1],
-            "may_be_first": found.may_be_first,
-            "tier": found.tiers,
-            "p_first": found.first,
-            "p_top_k": found.top,
-        }
-    )
-    return table.sort("score", "system", descending=[method.direction == "maximize", False])

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged
@@ -63,6 +64,26 @@ class SystemRanking:
         )
 
 
+def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanking) -> pl.DataFrame:
+    """Return a ranking as rows of `rankbench.ranking.score_ranking.ScoreRanking`, the best first."""
+    table = pl.DataFrame(
+        {
+            "method": [str(method)] * len(systems),
+            "system": systems,
+            "score": found.scores,
+            "lower": pl.Series(found.lower).fill_nan(None),
+            "upper": pl.Series(found.upper).fill_nan(None),
+            "rank_low": found.ranks[:, 0],
+            "rank_high": found.ranks[:, 1],
+            "may_be_first": found.may_be_first,
+            "tier": found.tiers,
+            "p_first": found.first,
+            "p_top_k": found.top,
+        }
+    )
+    return table.sort("score", "system", descending=[method.direction == "maximize", False])
+
+
 def rank_systems(
     values: NDArray[np.float64],
     method: ScoreAggregator,
@@ -96,9 +117,9 @@ def rank_systems(
     if not method.has_cells():
         arms = values.shape[2]
         scores = sign * method.checked_scores(values, np.ones(values.shape[:2]))
-        drawn = sign * _resampled(values, method, replicates, seed)
+        drawn = sign * resampled_systems(values, method, replicates, seed)
         single, paired = (
-            _studentized(wanted, scores, drawn, values.shape)
+            studentized_scores(wanted, scores, drawn, values.shape)
             for wanted in (ContrastMatrix(np.eye(arms)), AllPairs(arms))
         )
         nothing = slice(None) if tell_nothing(values.shape[1], arms) else None
@@ -118,7 +139,7 @@ def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) ->
     sample, arms = crossed(cells, seed, replicates), cells.shape[2]
     single = studentized_contrasts(sample, ContrastMatrix(np.eye(arms)))
     paired = studentized_contrasts(sample, AllPairs(arms))
-    nothing = _coarse(sample.queries) if tell_nothing(cells.shape[1], arms) else None
+    nothing = few_values(sample.queries) if tell_nothing(cells.shape[1], arms) else None
     own = OwnErrors.of_pairs(cells[0], seed, replicates) if len(cells) == 1 and paired.units >= FEW else None
     return _ranking(single, paired, sample.replicates, nothing, k, replicates, own, cells.mean(axis=0))
 
@@ -176,7 +197,7 @@ def _ranking(
     )
 
 
-def _coarse(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
+def few_values(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return where two tasks have the same difference of a pair, shape (P,): too few values for the t test.
 
     Parameters
@@ -190,7 +211,9 @@ def _coarse(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((np.diff(differences, axis=0) <= 1e-12 * size).any(axis=0))
 
 
-def _resampled(values: NDArray[np.float64], method: ScoreAggregator, replicates: int, seed: int) -> NDArray[np.float64]:
+def resampled_systems(
+    values: NDArray[np.float64], method: ScoreAggregator, replicates: int, seed: int
+) -> NDArray[np.float64]:
     """Return the scores of resamples, those without scores left out."""
     seeds, tasks = (np.random.default_rng([seed, which]) for which in (0, 1))
     of_seeds, of_tasks = counts(seeds, replicates, values.shape[0]), counts(tasks, replicates, values.shape[1])
@@ -201,7 +224,7 @@ def _resampled(values: NDArray[np.float64], method: ScoreAggregator, replicates:
     return kept
 
 
-def _studentized(
+def studentized_scores(
     wanted: Contrasts, scores: NDArray[np.float64], drawn: NDArray[np.float64], shape: tuple[int, ...]
 ) -> Studentized:
     """Return contrasts of scores that are no means: the fewer of seeds and tasks count for the whole variance."""

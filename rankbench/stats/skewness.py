@@ -47,12 +47,44 @@ def hidden_by_skewness(
     tasks, systems = means.shape
     if tasks < 3:
         return np.zeros(t.shape, np.bool_), 0
-    skewness = np.concatenate([_skewness(means[:, [i]] - means[:, i + 1 :]) for i in range(systems - 1)])
-    normal = np.sqrt(6 * tasks * (tasks - 1) / ((tasks - 2) * (tasks + 1) * (tasks + 3)))
-    skewed = np.abs(skewness) > normal
-    size, a = np.abs(t), _MORE * skewness * np.sign(t) / np.sqrt(tasks)
-    h = size + a * size**2 / 3 + a**2 * size**3 / 27 + a / 6
-    return skewed & (h <= critical), int(skewed.sum())
+    slant = np.concatenate([_slant(means[:, [i]] - means[:, i + 1 :]) for i in range(systems - 1)])
+    return (slant != 0) & (_transformed(np.abs(t), slant * np.sign(t)) <= critical), int((slant != 0).sum())
+
+
+def mean_reach(differences: NDArray[np.float64], t: float, critical: float) -> tuple[float, tuple[float, float]]:
+    r"""Return the size of t as `hidden_by_skewness` tests it, and how far an interval reaches below and above the mean.
+
+    An end is where h(t) is critical, if that is farther than where t is:
+    :math:`\frac{3}{a} \big( \sqrt[3]{1 + a (c - a / 6)} - 1 \big)`.
+
+    Parameters
+    ----------
+    differences : ndarray of float64, shape (T,)
+        On T >= 3 tasks.
+    t : float
+        Their mean in standard errors.
+    critical : float
+        c, of a two-sided test; both answers are in standard errors.
+    """
+    slant, sizes = _slant(differences[:, None]), np.array([abs(t)])
+    a = float(slant[0])
+    if a == 0:
+        return abs(t), (critical, critical)
+    size = min(abs(t), max(0.0, float(_transformed(sizes, slant * np.sign(t))[0])))
+    below, above = (3 / one * (np.cbrt(1 + one * (critical - one / 6)) - 1) for one in (a, -a))
+    return size, (max(critical, float(below)), max(critical, float(above)))
+
+
+def _transformed(t: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
+    return t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
+
+
+def _slant(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a of columns that are skewed, 0 of others, shape (P,)."""
+    n = len(values)
+    skewness = _skewness(values)
+    normal = np.sqrt(6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))
+    return np.where(np.abs(skewness) > normal, _MORE * skewness / np.sqrt(n), 0.0)
 
 
 def _skewness(values: NDArray[np.float64]) -> NDArray[np.float64]:

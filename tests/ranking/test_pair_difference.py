@@ -120,7 +120,7 @@ def test_a_missing_interval_has_its_reason(log: pl.DataFrame, method: str, reaso
 def test_pairs_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="there is no item 'x'"):
         rankbench.aggregate(votes(30, 20), between=("a", "x"))
-    with pytest.raises(SpecError, match="two different items"):
+    with pytest.raises(SpecError, match="two different names"):
         rankbench.aggregate(votes(30, 20), between=("a", "a"))
     with pytest.raises(SpecError, match="leave --pool out"):
         rankbench.aggregate(votes(30, 20, lang="en"), by="lang", pool=True, between=("a", "b"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbench.stats.skewness import hidden_by_skewness
+from rankbench.stats.skewness import hidden_by_skewness, mean_reach
 
 
 def hidden(differences: np.ndarray, critical: float) -> tuple[bool, int]:
@@ -29,6 +29,24 @@ def test_an_interval_ends_at_the_inverse_of_halls_transformation(critical: float
     assert hidden(sample - end - 1e-6, critical) == (False, 1)
     # Toward the long tail t alone decides.
     assert hidden(sample - sample.mean() + stats.sem(sample) * critical, critical) == (False, 1)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_interval_holds_the_values_that_the_test_does_not_reject(sign: int) -> None:
+    sample = sign * np.random.default_rng(5).lognormal(size=25)
+    mean, se, critical = sample.mean(), stats.sem(sample), 2.0
+    size, (below, above) = mean_reach(sample, mean / se, critical)
+    assert max(below, above) > 1.1 * critical
+    for value, inside in ((mean - se * below, 1e-6), (mean + se * above, -1e-6)):
+        assert abs((mean - value - inside) / se) < critical or hidden(sample - value - inside, critical)[0]
+        beyond = value - inside
+        assert abs((mean - beyond) / se) > critical
+        assert not hidden(sample - beyond, critical)[0]
+    other = sample - mean + sign * 2.5 * se
+    size = mean_reach(other, sign * 2.5, critical)[0]
+    assert size == pytest.approx(2.5) or (not hidden(other, size - 1e-9)[0] and hidden(other, size + 1e-9)[0])
+    even = np.concatenate([np.arange(10.0), -np.arange(10.0)])
+    assert mean_reach(even, 1.3, critical) == (1.3, (critical, critical))
 
 
 def test_even_samples_few_tasks_and_equal_systems_are_not_skewed() -> None:
