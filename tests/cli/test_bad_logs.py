@@ -251,7 +251,8 @@ REFUSED = {
     "run --log web10k-like": "data set web10k-like holds items, not judgments",
     "run --timeout nan": "a timeout is a number of seconds",
     "plan --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
-    "plan --columns left=x": "--columns, --control, --predictions, --reader and filters as --where say how to read a --log",
+    "plan --columns left=x": "--columns, --control, --predictions, --reader and filters as --where say how to read a "
+    "--log",
     "plan --suite demo --time-unit day": "no experiment of suite 'demo' goes by time: leave --time-unit out",
     "plan --suite demo --set desing=7": "--set desing: the protocols of suite 'demo' have design, heldout",
     "plan --suite demo --set design=0": "greater than or equal to 1",
