@@ -19,6 +19,7 @@ from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pictures import intervals_words, judgments_text
 from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
 from rankbench.ranking.score_ranking import ScoreRanking
+from rankbench.stats.contrasts import FEWER_FIRST
 
 AcrossCells: TypeAlias = Literal["ranks", "scores"]
 
@@ -71,7 +72,7 @@ def _first_explained(table: pl.DataFrame) -> list[str]:
     """Return why items have ranks from 1 and yet may not be first, where there are some."""
     if table.filter(rank_low=1, may_be_first=False).is_empty():
         return []
-    return ["Ranks compare all pairs; comparisons with the best need less, so fewer may be first."]
+    return [FEWER_FIRST]
 
 
 def _place(found: Aggregation) -> str:

@@ -19,7 +19,7 @@ from rankbench.core.system import replace_file
 from rankbench.core.text import markdown
 from rankbench.errors import InputError, SpecError
 from rankbench.html.content import Page, PageData
-from rankbench.html.page import in_site, page_bytes, title_of
+from rankbench.html.page import in_site, page_bytes, title_of, words_of
 from rankbench.plugin import manager
 from rankbench.reports.leaderboard import DETAILS
 from rankbench.reports.leaderboard import PAGE as WORDS
@@ -45,7 +45,8 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
     """Write several results as a static site.
 
     The site has a page for each DIR, an index, and a page on how to submit a result. DIR is the folder of a run, a
-    published one, an audit, or a history. No page loads anything from the network.
+    published one, an audit, a history, or one page, as aggregate --out NAME.html writes it. No page loads anything from
+    the network.
     """
     names = [folder.resolve().name for folder in folders]
     for name in (name for name in (INDEX, SUBMIT) if name.removesuffix(".html") in names):
@@ -79,7 +80,7 @@ def folder_page(folder: Path) -> tuple[bytes, str]:
     Raises
     ------
     InputError
-        The folder holds neither results nor a history.
+        The folder holds neither results nor a history, nor one page alone.
     """
     if holds_results(folder):
         with open_results(folder) as results:
@@ -104,7 +105,9 @@ def folder_page(folder: Path) -> tuple[bytes, str]:
         answer = replace(answer, inputs={str(folder): ""}, command=again)
         title = markdown(f"History of {name}")
         return encoded(answer, "html"), "\n\n".join([f"# {title}", *map(markdown, answer.below)])
-    raise InputError(f"{folder}: it holds neither results nor a history")
+    if len(found := [*folder.glob("*.html")]) == 1 and (words := words_of(page := found[0].read_bytes())):
+        return page, words
+    raise InputError(f"{folder}: it holds neither results nor a history, nor one page alone that rankbench wrote")
 
 
 def _entry(page: str, size: int, words: str) -> str:

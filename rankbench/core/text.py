@@ -231,6 +231,11 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{float(text):.0f}" if whole else text
 
 
+def mean_text(value: float) -> str:
+    """Return a mean with four decimals, or two significant digits where four would look like 0 but for rounding."""
+    return significant(value, 2) if 1e-12 < abs(value) < 5e-5 else number(value)
+
+
 def interval_text(lower: float, upper: float, digits: int = 4, *, sign: bool = False) -> str:
     """Return ``[lower, upper]``, or a dash where there is none."""
     if math.isnan(lower) or math.isnan(upper):

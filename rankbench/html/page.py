@@ -21,7 +21,7 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from rankbench.core.text import LATEX
+from rankbench.core.text import LATEX, markdown
 from rankbench.html.content import Chart, Page, SortedTable
 
 WEB_PAGE = "leaderboard.html"
@@ -77,6 +77,15 @@ def title_of(text: str) -> str:
 def in_site(page: bytes, index: str) -> bytes:
     """Return a page with a link to the index of its site."""
     return page.replace(_MAIN, _MAIN + f'<p><a href="{index}">All results</a></p>\n'.encode(), 1)
+
+
+def words_of(page: bytes) -> str | None:
+    """Return the words of a page above its first table or figure in Markdown; None: rankbench did not write it."""
+    _, ours, rest = page.partition(_MAIN)
+    above = re.split("<figure|<section|<div", re.sub("<nav.*?</nav>", "", rest.decode()), maxsplit=1)[0]
+    lines = re.findall(r"<(?:h1|p|li)\b[^>]*>(.*?)</(?:h1|p|li)>", above, re.DOTALL)
+    title, *said = [markdown(html.unescape(re.sub("<[^>]+>", "", one))) for one in lines] or [""]
+    return "\n".join([f"# {title}\n", *(f"- {one}" for one in said)]) if ours and title else None
 
 
 def without_pictures(page: bytes) -> bytes:

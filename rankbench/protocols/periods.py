@@ -229,7 +229,8 @@ class LeftAdvantage(PeriodProtocol):
     name: ClassVar[str] = "left-advantage"
     source: ClassVar[str] = "[BT52]_"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        *RANKING_METRICS,
+        replace(RANKING_METRICS[0], chance=0.0),  # where sides mean nothing
+        *RANKING_METRICS[1:],
         Metric(VOTES, "maximize", "Votes with sides."),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Stretches of time"}

@@ -56,7 +56,6 @@ def claims_section(analysis: Analysis) -> list[Node]:
             "by the corrected resampled t where repetitions share training data."
         ),
         Grid.from_rows(columns, [_summary(answers, splits) for answers in ordered]),
-        Paragraph(claims_counted(analysis)),
     ]
 
 

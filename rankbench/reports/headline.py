@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from rankbench.core.text import first_of, grouped_digits, markdown, number, without_nan
+from rankbench.core.text import first_of, grouped_digits, markdown, mean_text, without_nan
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
@@ -16,6 +16,7 @@ from rankbench.reports.leaderboard_intro import items_said, who_is_best
 from rankbench.reports.leaders import headline_section, leaders_of
 from rankbench.reports.standings import Standing, best_first, standings_so_far
 from rankbench.reports.tables import metric_name, metric_title, rank_text
+from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.journal import StoredResults
 
 MOST_SHOWN = 15
@@ -35,16 +36,19 @@ class Headline(NamedTuple):
         Title of each split, in a few words.
     rows : tuple of Standing
         Of the headline experiment's largest n with results, by its first metric, on each split.
+    note : str
+        Explanation of the table's ranks beside the sentences, if these exclude some whose range begins with 1.
     """
 
     sentences: tuple[str, ...]
     title: str = ""
     splits: Mapping[Split, str] = MappingProxyType({})
     rows: tuple[Standing, ...] = ()
+    note: str = ""
 
     def nodes(self) -> list[TerminalNode]:
         """Return it for a terminal: the table, then the sentences."""
-        said = [Bullets(self.sentences)] if self.sentences else []
+        said = [Bullets((*self.sentences, *filter(None, [self.note])))] if self.sentences else []
         return [Paragraph(self.title), *self._table(), *said] if self.rows else [*said]
 
     def _table(self) -> list[TerminalNode]:
@@ -76,8 +80,8 @@ class Headline(NamedTuple):
 
 def _cells(row: Standing, *, ranked: bool) -> tuple[str, ...]:
     if not ranked:
-        return (number(row.mean) if row.status == "done" else row.status,)
-    return rank_text(row), number(row.mean)
+        return (mean_text(row.mean) if row.status == "done" else row.status,)
+    return rank_text(row), mean_text(row.mean)
 
 
 def headline_of(analysis: Analysis) -> Headline:
@@ -93,7 +97,8 @@ def headline_of(analysis: Analysis) -> Headline:
     simulated = ", **simulated data**" if source.simulated else ""
     title = f"{markdown(sampler.experiment.name)}{at}: {metric_title(source.metric(metric))}{simulated}"
     splits = {one.split: one.split_title for one in leaders}
-    return Headline((*who_is_best(section), *said), title, splits, rows)
+    note = FEWER_FIRST if any(one.narrower for one in leaders) else ""
+    return Headline((*who_is_best(section), *said), title, splits, rows, note)
 
 
 def partial(results: StoredResults) -> list[TerminalNode]:

@@ -19,6 +19,7 @@ from rankbench.reports.footnotes import data_facts, data_lines, footnotes, sourc
 from rankbench.reports.leaderboard_intro import at_a_glance, in_short, top_items
 from rankbench.reports.recommendation import Recommendation
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
+from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.records import SuiteRecord
 
 PAGE, DETAILS = "leaderboard.md", "details.md"
@@ -76,6 +77,7 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
     lines = [
         "**rank**: the rank range of a contender, as *1 to 6*; all ranges of a table hold together at 95%. "
         "Contenders whose ranges do not overlap differ significantly; others may or may not: see the differences. "
+        f"{FEWER_FIRST} "
         "Bold: no row of the table, oracles included, is significantly better than this contender.",
     ]
     units = dict.fromkeys(source.judged_on for source in kinds if source.test_share is None)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rankbench.core.text import code, grouped_digits, interval_text, markdown, number, sentence
-from rankbench.interfaces.cell import RANKING, VOTES, Split
+from rankbench.core.text import code, grouped_digits, interval_text, markdown, mean_text, number, sentence
+from rankbench.interfaces.cell import RANKING, VOTES, Layout, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
+from rankbench.reports.claims_section import claims_counted
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm
 from rankbench.reports.figures import SampledResults
@@ -21,6 +22,7 @@ from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import best_first
 from rankbench.reports.tables import (
     NO_DIFFERENCE,
+    RANK_RANGE,
     difference_verdict,
     item_table,
     may_be_first,
@@ -29,6 +31,7 @@ from rankbench.reports.tables import (
     metric_title,
     rank_text,
 )
+from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.records import SourceRecord
 
 MOST_ITEMS = 10
@@ -52,7 +55,8 @@ def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
         A line for each data set, in Markdown.
     """
     section, record = headline_section(analysis), analysis.record
-    lines, parts = [*data], list[Node]()
+    claims = [claims_counted(analysis)] if any(one.answers for one in analysis.sections) else []
+    lines, parts = [*data, *claims], list[Node]()
     if section is not None:
         results = SampledResults(section.sampler, together_level(section, analysis))
         found = leaders_of(section)
@@ -105,7 +109,7 @@ def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -
     source, metric = sampler.source, sampler.metrics[0]
     interval = interval_text(*mean_interval(best, source.test_share is not None))
     name = f"{metric_name(source.metric(metric))} of **{markdown(best.contender)}**"
-    said = f" Mean {name}: {number(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
+    said = f" Mean {name}: {mean_text(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
     rows = [row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)]
     ranked = {row.contender for row in rows if row.rank_low is not None} - {best.contender}
     names = [sampler.experiment.baseline, *(row.contender for row in others)]
@@ -129,9 +133,11 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
     notes = [code(sampler.experiment.name) + drawn, f"judged on {leaders.split_title}"]
     notes.append(metric_title(source.metric(metric)))
     against: dict[str, tuple[str, ...]] = {base: ("baseline", "", "")}
+    explained = list[str]()
     compared = [row.contender for row in shown if row.rank_low is not None and row.contender != base]
     if any(row.contender == base and row.rank_low is not None for row in shown):
-        columns += [Column(f"minus {markdown(base)}", "right"), Column("95% interval", "center"), Column("verdict")]
+        columns += [Column(f"minus {markdown(base)}", "right"), Column("95% interval", "center")]
+        columns.append(Column(f"against {markdown(base)}"))
         found = results.differences(n, compared, base, metric, split, 0.95)
         sign = -1 if source.direction(metric) == "maximize" else 1
         margin = sampler.experiment.margin.get(metric, 0.0)
@@ -142,18 +148,19 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
         if results.together is None:
             notes[-1] += ", each by itself; *may be the best*: comparisons with the best, 95%"
     else:
-        columns.append(Column("rank", "center"))
+        columns.append(Column(RANK_RANGE, "center"))
+        explained = [FEWER_FIRST] if leaders.narrower else []
         against = {row.contender: (rank_text(row),) for row in shown}
     empty = ("",) * (len(columns) - 3)
     table = [
-        (row.shown, number(row.mean), interval_text(*mean_interval(row, splits)), *against.get(row.contender, empty))
+        (row.shown, mean_text(row.mean), interval_text(*mean_interval(row, splits)), *against.get(row.contender, empty))
         for row in shown
     ]
     if len(rows) > len(shown):
         notes.append(f"{len(rows) - len(shown)} more contenders in [details.md](details.md)")
     race = next(race for race in sampler.races if race.n == n)
     notes += ["an oracle knows the truth, and is no contender for the best"] if leaders.oracles else []
-    explained = [said_of_metric(source.metric(metric)), *_compared_with(source), *said_of_split(source, split)]
+    explained += [said_of_metric(source.metric(metric)), *_compared_with(source), *said_of_split(source, split)]
     if any(cells[-1] == NO_DIFFERENCE for cells in against.values()):
         explained.append(f"*{NO_DIFFERENCE.capitalize()}* does not mean equal: more data may separate contenders.")
     lines = f"{'; '.join(notes)}.", " ".join([*explained, *thin(race, source)])
@@ -251,17 +258,35 @@ def top_items(analysis: Analysis) -> list[Node]:
 
 
 def items_said(analysis: Analysis) -> list[str]:
-    """Return the first item, a sentence for each ranking of items."""
-    return [_first_item(*ranking) for ranking in _rankings(analysis)]
+    """Return the first item of each ranking of items, and the last stretch of each series, a sentence for each."""
+    first = [_first_item(*ranking) for ranking in _rankings(analysis)]
+    return [*(_last_stretch(*series) for series in _rankings(analysis, "series")), *first]
 
 
-def _rankings(analysis: Analysis) -> Iterator[tuple[Section, Arm, Split]]:
+def _rankings(analysis: Analysis, layout: Layout = "ranking") -> Iterator[tuple[Section, Arm, Split]]:
     for section in analysis.sections:
         sampler = section.sampler
-        if sampler.source.layout == "ranking" and sampler.races:
+        if sampler.source.layout == layout and sampler.races:
             arm = next((arm for arm in sampler.races[-1].arms if arm.done), None)
             if arm is not None:
                 yield from ((section, arm, split) for split in sampler.source.shown_splits())
+
+
+def _last_stretch(section: Section, arm: Arm, split: Split) -> str:
+    """Return the score of the last stretch of time, and how many stretches have one that is not the chance level."""
+    sampler = section.sampler
+    source, units = sampler.source, sampler.source.units[split]
+    score, lower, upper = (sampler.values(arm, metric, split) for metric in RANKING[:3])
+    unit = next((str(figure.options["unit"]) for figure in sampler.experiment.figures if "unit" in figure.options), "")
+    last = f"{number(float(score[-1]), 3)}{f' {markdown(unit)}' * bool(unit)}"
+    ends = interval_text(float(lower[-1]), float(upper[-1]), 3)
+    said = f"{markdown(sampler.experiment.title)}. Latest, **{markdown(units[-1])}**: {last}, 95% interval {ends}."
+    chance = source.metric(RANKING[0]).chance
+    if chance is None:
+        return said
+    above, below = int((lower > chance).sum()), int((upper < chance).sum())
+    of = f"{above} of {grouped_digits(len(units))} {source.short(split)}"
+    return f"{said} Own 95% intervals lie above {chance:g} in {of}, and below it in {below}."
 
 
 def _first_item(section: Section, arm: Arm, split: Split) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple
 
-from rankbench.core.text import grouped_digits, markdown, number
+from rankbench.core.text import grouped_digits, markdown, mean_text
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.experiment_data import Race
@@ -52,6 +52,11 @@ class Leaders(NamedTuple):
     def first(self) -> tuple[Standing, ...]:
         """Contenders that may be the best: their ranges begin at 1, and no comparison with the best leaves them out."""
         return tuple(row for row in self.rows if row.rank_low == 1 and row.contender in self.best)
+
+    @property
+    def narrower(self) -> bool:
+        """True if comparisons with the best exclude a contender whose range begins at 1."""
+        return any(row.rank_low == 1 and row.contender not in self.best for row in self.rows)
 
     @property
     def only_oracles(self) -> bool:
@@ -144,7 +149,7 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
         return "—", "none: every contender is an oracle" if leaders.only_oracles else "unknown: no intervals"
     row, count = leaders.rows[0], grouped_digits(len(leaders.rows))
     name = markdown(row.contender)
-    mean = f"{f'**{name}**' if leaders.sure else name} {number(row.mean)}"
+    mean = f"{f'**{name}**' if leaders.sure else name} {mean_text(row.mean)}"
     if leaders.sure:
         return mean, f"significant, of {count}"
     if leaders.ahead:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rankbench.core.text import code, interval_text, markdown, number, place_range_text, sentence
+from rankbench.core.text import code, interval_text, markdown, mean_text, number, place_range_text, sentence
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
@@ -33,6 +33,12 @@ def difference(one: Evaluation, metric: str, label: str, other: str) -> tuple[st
     sign = one.sign(metric)
     low, high = sorted(sign * bound for bound in one.interval(metric, label, other))
     return number(sign * one.gap(metric, label, other), sign=True), interval_text(low, high, sign=True)
+
+
+def against_chance(one: Evaluation, metric: str, label: str) -> str:
+    """Return the interval of a mean that decides whether it is better than chance, and the chance level."""
+    interval = interval_text(*one.interval_of_mean(metric, label))
+    return f"95% interval {interval} with all others of the page at once, chance level {one.chance[metric]:.4g}"
 
 
 def evidence(case: Case, reference: str) -> list[Node]:
@@ -69,9 +75,9 @@ def _line(case: Case, one: Evaluation, metric: str, row: Standing, reference: st
         apart = difference(one, metric, label, reference)
         verdict = [difference_verdict(*one.interval(metric, label, reference), case.margins.get(metric, 0.0))]
     if metric in one.short_of_chance(label):
-        verdict.append(f"not significantly better than the chance level {one.chance[metric]:.4g}")
+        verdict.append(f"not significantly better than chance ({against_chance(one, metric, label)})")
     alone, place = interval_text(*mean_interval(row, one.split)), place_range_text(*one.places(metric, label))
-    cells = code(one.name), metric_names(one, [metric]), markdown(label), number(row.mean), alone, *apart, place
+    cells = code(one.name), metric_names(one, [metric]), markdown(label), mean_text(row.mean), alone, *apart, place
     return *cells, "; ".join(verdict)
 
 
@@ -190,7 +196,8 @@ def _doubts(case: Case) -> list[str]:
         elif one.worse(winner):
             found.append(f"some method is significantly better in {name}")
         elif short := one.short_of_chance(winner):
-            found.append(f"in {name} it is not significantly better than chance by {metric_names(one, short, 'or')}")
+            each = [f"{metric_names(one, [metric])} ({against_chance(one, metric, winner)})" for metric in short]
+            found.append(f"in {name} it is not significantly better than chance by {joined_words(each, 'or')}")
         elif not all(one.gap(metric, winner, base) < 0 for metric in case.better[winner] if metric in one.rows):
             found.append(f"in {name} its mean is not better than that of the baseline")
     return found

@@ -116,13 +116,16 @@ class Evaluation:
         order = [row.contender for row in self.rows[list(self.rows)[-1]]] if self.rows else []
         return sorted(found, key=lambda label: (bool(self.short_of_chance(label)), order.index(label)))
 
+    def interval_of_mean(self, metric: str, label: str) -> tuple[float, float]:
+        """Return the interval of a contender's mean, of a metric with a chance level; nan where there is none."""
+        found = self.differences.get(metric)
+        return (math.nan, math.nan) if self.few or found is None else found.means.get(label, (math.nan, math.nan))
+
     def beats_chance(self, metric: str, label: str) -> bool:
         """Return whether a contender is significantly better than the chance level."""
-        found = self.differences.get(metric)
-        if self.few or found is None or label not in found.means:
-            return False
         # By more than rounding.
-        return all(self.sign(metric) * (bound - self.chance[metric]) < -1e-12 for bound in found.means[label])
+        ends = self.interval_of_mean(metric, label)
+        return all(self.sign(metric) * (bound - self.chance[metric]) < -1e-12 for bound in ends)
 
     @property
     def of_chance(self) -> list[str]:

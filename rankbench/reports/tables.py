@@ -14,6 +14,7 @@ from rankbench.core.text import (
     grouped_digits,
     interval_text,
     markdown,
+    mean_text,
     number,
     place_range_text,
     sentence,
@@ -24,10 +25,14 @@ from rankbench.interfaces.metric import Metric
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
+from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.records import SourceRecord
 
 MOST_ROWS = 20
 """Rows of a table; all are in a CSV file."""
+
+RANK_RANGE = "rank, 95% range"
+"""Title of a column of places that something may hold, where no other rank stands."""
 
 NO_DIFFERENCE = "no significant difference"
 
@@ -98,7 +103,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
         cells = [
             rank_text(row),
             f"**{name}**" if row.rank_low == 1 and separated and not row.oracle else name,
-            number(row.mean),
+            mean_text(row.mean),
             number(row.sd) if resampled else interval_text(row.lower, row.upper),
             interval_text(row.lower, row.upper) if resampled else interval_text(row.lower_queries, row.upper_queries),
         ]
@@ -150,7 +155,7 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
         for arm in done[:1]:
             parts.append(Paragraph(f"{_title(sampler, race, split)}, **{markdown(arm.label)}**"))
             parts += first_rows(item_table(sampler, arm, split), MOST_ROWS, "units.csv")
-        lines = [r"\*: may be first, by comparisons with the best (95%)."] * (MAY_BE_FIRST in sampler.metrics)
+        lines = [rf"\*: may be first, by comparisons with the best (95%). {FEWER_FIRST}"] * (MAY_BE_FIRST in sampler.metrics)
         lines += [
             f"**{markdown(arm.label)}**: {note}"
             for arm in done
@@ -180,16 +185,16 @@ def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
     first = may_be_first(sampler, arm, split)
     lines = [
         (
-            place_range_text(round(low[i]), round(high[i]), first=first is not None and first[i] == 1),
             markdown(units[i]),
             number(float(score[i]), 3),
             interval_text(float(lower[i]), float(upper[i]), 3),
+            place_range_text(round(low[i]), round(high[i]), first=first is not None and first[i] == 1),
             *(() if votes is None else (grouped_digits(round(votes[i])),)),
         )
         for i in order
     ]
     name = Column("time" if series else "item")
-    columns = [Column("rank", "center"), name, Column(RANKING[0], "right"), Column("95% interval", "center")]
+    columns = [name, Column(RANKING[0], "right"), Column("95% interval", "center"), Column(RANK_RANGE, "center")]
     columns += [] if votes is None else [Column(VOTES, "right")]
     return Grid.from_rows(columns, lines)
 

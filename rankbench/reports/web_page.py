@@ -193,9 +193,10 @@ def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
 
 
 def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:
-    """Return columns of a CSV file as a table of the page."""
+    """Return columns of a CSV file as a table of the page, without those that are empty."""
     head, *rows = csv.reader(io.StringIO(text))
-    shown = [column for column in shown if column in head]
+    filled = {column for column, *cells in zip(head, *rows, strict=True) if any(cells)}
+    shown = [column for column in shown if column in filled]
     return SortedTable(
         name,
         title,
@@ -214,6 +215,8 @@ def _shown(column: str, text: str) -> str:
         return "< 1e-6"
     if column == "dataset" and not text:
         return "made by the protocol"
+    if column == "wins" and text:
+        return f"{float(text):g}"
     is_end = text and re.search("lower|upper", column)
     return UNDETERMINED if is_end and abs(float(text)) >= FARTHEST else text
 

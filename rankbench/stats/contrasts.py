@@ -17,6 +17,13 @@ FEWEST = 4
 """Fewer units than this do not show how large a share of several variances is theirs."""
 
 
+FEWER_FIRST = (
+    "Rank ranges answer for all pairs at once; comparisons with the best answer a narrower question, and can exclude "
+    "some whose range begins with 1."
+)
+"""Why fewer may be the best than have a rank range from 1."""
+
+
 def too_few(draws: int) -> bool:
     """Return whether repetitions are several, but fewer than `FEWEST`: no mean is shown with an interval then.
 

@@ -87,7 +87,7 @@ def test_a_page_explains_ranks_from_1_of_items_that_may_not_be_first() -> None:
     assert ranking.table["may_be_first"].all()
     fewer = replace(ranking, table=ranking.table.with_columns(may_be_first=pl.col("item") == "a"))
     for found, said in ((ranking, False), (fewer, True)):
-        assert any("fewer may be first" in line for line in ranking_answer(found, None, "votes.csv").below) == said
+        assert any("a narrower question" in line for line in ranking_answer(found, None, "votes.csv").below) == said
 
 
 def test_shares_of_wins_by_pair(rankbench, rows, log: str, tmp_path: Path) -> None:

@@ -84,3 +84,8 @@ def opened(chromium: Any) -> Iterator[Callable[..., Any]]:
         context.close()
     assert said == []
     assert not any(hurt)
+
+
+@pytest.fixture
+def page(opened: Callable[..., Any], run: Path) -> Any:
+    return opened(run / "leaderboard.html")

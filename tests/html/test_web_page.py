@@ -9,7 +9,6 @@ import html
 import io
 import json
 import re
-import runpy
 import shutil
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -27,7 +26,6 @@ from pydantic import Field
 
 import rankbench
 from rankbench.cli import main
-from rankbench.cli.site import folder_page
 from rankbench.html.content import Page, PageData, SortedTable
 from rankbench.html.page import _picture, in_site, page_bytes, without_pictures
 from rankbench.interfaces.method import Block, Fitted, Method
@@ -212,39 +210,11 @@ def test_pages_say_how_to_make_them_again(pages: dict[str, Path], name: str) -> 
 
 
 def test_no_p_is_zero_and_ends_that_tell_nothing_are_not_determined() -> None:
+    assert (_shown("wins", "17.500000"), _shown("wins", "20.000000"), _shown("wins", "")) == ("17.5", "20", "")
     said = [("p_holm", "0.000000"), ("p_holm", "0.000001"), ("upper", "0.000000"), ("n", "1600000")]
     ends = [("upper", "1400000000000000000000000.000000"), ("lower_draws", "-1234567.000000"), ("lower", "999999.9")]
     assert [_shown(*one) for one in said] == ["< 1e-6", "0.000001", "0.000000", "1600000"]
     assert [_shown(*one) for one in ends] == ["not determined", "not determined", "999999.9"]
-
-
-def test_local_links_of_a_site_lead_somewhere(pages: dict[str, Path], tmp_path: Path) -> None:
-    broken = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "site_links.py"))["broken"]
-    assert broken(pages["site"].parent) == []
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "index.html").write_text('<p id="here"><a href="../a%20b.html#there">', encoding="utf-8")
-    links = ("folder/", "folder/#here", "folder#gone", "c.html", "#é", "#no", "https://x.org/y", "data:image/png,")
-    text = "".join(f'<a href="{link}">' for link in links)
-    (tmp_path / "a b.html").write_text(f'<p id="é"><p id="there">{text}', encoding="utf-8")
-    assert broken(tmp_path) == [f"a b.html: {link}" for link in ("#no", "c.html", "folder#gone")]
-
-
-def test_the_page_of_certificates_says_how_to_make_them(tmp_path: Path) -> None:
-    folder = tmp_path / "consistency"
-    (folder / "certificates").mkdir(parents=True)
-    (folder / "leaderboard.md").write_text("# Consistency\n", encoding="utf-8")
-    page, _ = folder_page(folder)
-    assert b"\nrankbench certify --all FOLDER\n" in page
-    assert WITHOUT_DATA.encode() not in page
-
-
-def test_a_folder_with_one_text_is_a_page_of_it(tmp_path: Path) -> None:
-    (tmp_path / "audit.md").write_text("# Audit of votes\n\n| a |\n|---|\n| 1 |\n", encoding="utf-8")
-    (tmp_path / "audit.json").write_text("{}", encoding="utf-8")
-    page, words = folder_page(tmp_path)
-    assert b"<title>Audit of votes</title>" in page
-    assert b'<table class="data md">' in page
-    assert words.startswith("# Audit of votes")
 
 
 def data_of(page: Path) -> dict[str, Any]:
@@ -372,12 +342,3 @@ def test_a_page_of_a_published_folder_needs_no_rows(run: Path, tmp_path: Path, m
     done = CliRunner().invoke(main, command)
     assert done.exit_code != 0
     assert "page.json: pairs" in done.output + str(done.exception)
-
-
-def test_a_site_refuses_folders_that_would_be_one_page_or_none(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    for folders, words in (([run, tmp_path / "run"], "two folders have one name"), ([tmp_path], "neither results")):
-        done = CliRunner().invoke(main, ["site", *map(str, folders), "--out", str(tmp_path / "site")])
-        assert done.exit_code != 0
-        assert words in done.output + str(done.exception)
-    assert not (tmp_path / "site").exists()

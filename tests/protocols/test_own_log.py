@@ -77,7 +77,7 @@ def test_items_are_ranked_and_drawn(results: rankbench.Results) -> None:
     assert low["i0"] <= 7 <= high["i0"]
     assert (results.directory / "figures" / "items.png").stat().st_size > 5000
     section = synthetic.both_pages(results.directory).split("\nitems: n = ")[1]
-    assert "| rank | item | score | 95% interval |" in section
+    assert "| item | score | 95% interval | rank, 95% range |" in section
 
 
 def test_scores_of_another_unit_do_not_change_a_contender(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,7 @@ contenders = [{ label = "home", use = "bradley-terry:penalty=firth" }]
 [[experiments.figures]]
 file = "home"
 kind = "dots"
+unit = "log-odds"
 """
 
 
@@ -210,10 +212,13 @@ def test_pages_have_stretches_in_their_order_and_no_item_that_is_first(tmp_path:
     page = synthetic.both_pages(tmp_path / "out")
     assert "Which item is first?" not in page
     rows = [line for line in page.splitlines() if " to 1999 |" in line or " to 2009 |" in line]
-    assert [row.split(" | ")[1] for row in rows] == ["2000 to 2009", "1990 to 1999"]
-    scores = [float(row.split(" | ")[2]) for row in rows]
+    assert [row.split(" | ")[0] for row in rows] == ["| 2000 to 2009", "| 1990 to 1999"]
+    scores = [float(row.split(" | ")[1]) for row in rows]
     assert scores == sorted(scores, reverse=True)
-    assert "| rank | time | score | 95% interval | votes |" in page
+    assert "| time | score | 95% interval | rank, 95% range | votes |" in page
+    latest = rf"\*\*2000 to 2009\*\*: {scores[0]:.3f} log-odds, 95% interval \[0.*\]"
+    beside = "Own 95% intervals lie above 0 in 1 of 2 stretches of time, and below it in 0"
+    assert re.search(rf"(?m)^- How much the home team wins. Latest, {latest}\. {beside}\.$", page)
     assert (tmp_path / "out" / "figures" / "home.png").exists()
 
 

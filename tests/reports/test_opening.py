@@ -13,13 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Contender, Plan
 
+from rankbench.core.text import mean_text
 from rankbench.plugin import manager
 from rankbench.reports import claims_section
 from rankbench.reports.claims_section import _interval
+from rankbench.reports.document import Bullets
+from rankbench.reports.headline import Headline
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.results import report
 from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.reports.tables import difference_verdict
+from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.suites.suite_files import read_suite
 
 
@@ -80,6 +84,26 @@ def test_the_only_contender_that_may_be_the_best_is_no_tie() -> None:
     rows = row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3)
     assert best_and_verdict(found(*rows, out=frozenset("bc")))[1] == "the only one of 3 that may be the best"
     assert best_and_verdict(found(*rows, out=frozenset("c")))[1] == "not significant: 2 of 3 may be the best"
+
+
+def test_ranks_from_1_beside_fewer_that_may_be_the_best_are_explained(tmp_path: Path) -> None:
+    rows = row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 2, 3)
+    assert not found(*rows).narrower
+    assert not found(*rows, out=frozenset("c")).narrower
+    assert found(*rows, out=frozenset("b")).narrower
+    synthetic.page(tmp_path, synthetic.small())
+    assert FEWER_FIRST in synthetic.both_pages(tmp_path).split("## Words of the tables")[1]
+    shown = Headline(("a",), "title", {"design": "queries"}, rows, FEWER_FIRST).nodes()[-1]
+    assert isinstance(shown, Bullets)
+    assert shown.items == ("a", FEWER_FIRST)
+
+
+@pytest.mark.parametrize(
+    ("mean", "shown"), [(0.0, "0.0000"), (1e-17, "0.0000"), (2.84e-5, "2.8e-05"), (-3e-7, "-3.0e-07"), (6e-5, "0.0001")]
+)
+def test_a_mean_that_is_not_zero_does_not_look_like_it(mean: float, shown: str) -> None:
+    assert mean_text(mean) == shown
+    assert best_and_verdict(found(row("a", mean, 1, 1), row("b", 1.0, 2, 2)))[0] == f"**a** {shown}"
 
 
 def leaders_in(folder: Path, contenders: list[Contender], repetitions: int = 8, **extra: object) -> list[Leaders]:
@@ -218,6 +242,7 @@ def test_the_first_screen_has_the_answer_the_verdicts_and_how_to_verify(tmp_path
     assert re.search(r"\*\*c00\*\*: 0\.\d{4}, 95% interval \[.*\]\. Its difference from \*\*c09", text)
     assert re.search(r"\| c00 \| 0\.\d{4} \| \[[^|]*\] \| -0\.\d{4} \| \[[^|]*\] \| better \|", text)
     assert re.search(r"\| c09 \| 0\.\d{4} \| \[[^|]*\] \| baseline \|  \|  \|", text)
+    assert "| minus c09 | 95% interval | against c09 |" in text
     assert "5 more contenders in [details.md](details.md)" in text
     assert "`ndcg` loss, less is better" in text
 

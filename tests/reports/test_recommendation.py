@@ -220,7 +220,8 @@ def test_no_better_than_chance_is_said_of_intervals_alone(metric: str, level: fl
     found = table(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=CHANCE))
     assert found["methods", metric, "base"][2] == "baseline"
     assert {verdict for *_, verdict in found.values()} >= {
-        f"no significant difference; not significantly better than the chance level {level:.4g}"
+        "no significant difference; not significantly better than chance (95% interval [0.0000, 1.0000] with all "
+        f"others of the page at once, chance level {level:.4g})"
     }
     # A journal without chance levels has none, whatever its metrics are called.
     assert "chance" not in answer(case(*rows))
@@ -244,7 +245,7 @@ def test_a_metric_in_which_no_method_beats_chance_is_named() -> None:
     assert "nothing can be recommended" not in answer(one)
     found = table(one)
     assert found["methods", "disagreement", "a"][-1] == "no significant difference"
-    assert found["methods", "log-loss", "a"][-1].endswith("; not significantly better than the chance level 0.6931")
+    assert "; not significantly better than chance (95% interval [0.6900, " in found["methods", "log-loss", "a"][-1]
 
 
 def test_one_method_above_chance_is_enough_for_advice_and_one_below_it_is_none() -> None:
@@ -254,7 +255,7 @@ def test_one_method_above_chance_is_enough_for_advice_and_one_below_it_is_none()
     text = answer(case(replace(good, upper=0.5), replace(poor, upper=0.49), apart=LEADS, chance=CHANCE))
     assert text.startswith(
         "**a** (`a`) leads, but that is not confirmed: in `methods` it is not significantly better than chance by "
-        "`disagreement` loss. "
+        "`disagreement` loss (95% interval [0.2890, 0.5000] with all others of the page at once, chance level 0.5). "
     )
     assert "Use " not in text
 

@@ -179,9 +179,9 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     assert lines[0].startswith("# ")
     assert "*SIMULATED*" in lines[2]
     places = [text.index(words) for words in (
+        "**Do the claims hold?** 1 claim, judged on several kinds of data: on design queries held 1; on held-out ",
         "- On design queries ", "| contender | mean | 95% interval |", "figures/figure-3.svg",
         "Verify: `rankbench verify", "## Each experiment", "**C1** Small k is worse. | **held** | **held** |",
-        "**Do the claims hold?** 1 claim, judged on several kinds of data: on design queries held 1; on held-out ",
         "## Versions", ": details\n", "## Words of the tables", "n = 400,000, 6 repetitions",
         "Also in [leaderboard.csv](leaderboard.csv)", "n = 200,000, 6 repetitions", "## The contrasts of the claims",
         "ab" * 32, "- Labels are nonlinear", "n was scaled by 1/2.",

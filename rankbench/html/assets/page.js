@@ -14,7 +14,6 @@
   };
   const fill = (list, names) => list.replaceChildren(...names.map((name, at) => make("option", name, {value: at})));
   document.documentElement.classList.add("ready");
-  const BY_PROTOCOL = "made by the protocol";
 
   // A link into the folded part, or to its heading, unfolds it.
   const unfold = hash => {
@@ -323,9 +322,12 @@
       filters.append(labelled("all columns", all));
     }
     const copied = make("p", undefined, {class: "copy"}), told = make("span", undefined, {role: "status"});
+    // Programs read numbers: as the file has a p below its digits, and without commas and words.
+    const plain = text => text.replace(/^< .*/, "0.000000").replace(/(\d),(?=\d{3})/g, "$1").replace("not determined", "");
     const copy = async form => {
       const rows = grid.rows({search: "applied", order: "applied"}).nodes().toArray().map(texts);
-      const text = form === "CSV" ? asCsv([titles, ...rows]) : asLatex([titles, ...rows], numeric);
+      const numbers = row => row.map((text, at) => numeric[at] ? plain(text) : text);
+      const text = form === "CSV" ? asCsv([titles, ...rows.map(numbers)]) : asLatex([titles, ...rows], numeric);
       try {
         await navigator.clipboard.writeText(text);
         told.textContent = `${rows.length} rows copied`;
@@ -349,6 +351,17 @@
   };
   for (const table of document.querySelectorAll("table.data")) {
     enhance(table, table.closest(".wide").getAttribute("aria-label"));
+  }
+
+  // On a phone the cells of a wide row stand below one another, each with its column's title.
+  for (const table of document.querySelectorAll(".wide > table:not(.data):has(th:nth-child(4))")) {
+    const titles = texts(table.tHead.rows[0]);
+    table.classList.add("stacked");
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, at) => { cell.dataset.title = titles[at]; });
+    for (const [part, role] of [["thead, tbody", "rowgroup"], ["tr", "row"], ["th", "columnheader"], ["td", "cell"]]) {
+      table.querySelectorAll(part).forEach(one => one.setAttribute("role", role));
+    }
+    table.setAttribute("role", "table");
   }
 
   // A table that goes on at the right fades there.
