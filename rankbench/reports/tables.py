@@ -155,7 +155,8 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
         for arm in done[:1]:
             parts.append(Paragraph(f"{_title(sampler, race, split)}, **{markdown(arm.label)}**"))
             parts += first_rows(item_table(sampler, arm, split), MOST_ROWS, "units.csv")
-        lines = [rf"\*: may be first, by comparisons with the best (95%). {FEWER_FIRST}"] * (MAY_BE_FIRST in sampler.metrics)
+        marks = rf"\*: may be first, by comparisons with the best (95%). {FEWER_FIRST}"
+        lines = [marks] * (MAY_BE_FIRST in sampler.metrics)
         lines += [
             f"**{markdown(arm.label)}**: {note}"
             for arm in done
