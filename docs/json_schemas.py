@@ -118,6 +118,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
     "aggregate --over time": [
         "aggregate times.csv --over time --method dynamic-bradley-terry",
         "aggregate times.csv --over time --method dynamic-bradley-terry --since 2",
+        "aggregate judged.csv --over time --method dynamic-bradley-terry --control side",
     ],
     "rank": [
         "rank scores.csv --replicates 50 --lower t3 --without t1",

@@ -290,7 +290,8 @@ class DynamicBradleyTerry(CompiledRatings):
     :math:`(s_i - s_j) / \sqrt{1 + \pi \operatorname{var}(s_i - s_j) / 8}`, the chance over the posterior [M92]_.
 
     `rankbench aggregate LOG --over time` has the scores of all times by the same model, smoothed: the mode of the
-    joint posterior of all scores of all times, with its covariance.
+    joint posterior of all scores of all times, with its covariance. ``--control`` adds effects of covariates, which are
+    the same at all times.
 
     Where times are not known (`aggregate` and `from_comparisons`) every judgment has a time of its own, and equal
     judgments in a row have one. The result has the scores of the last time. A tie is half a win each way.

@@ -101,13 +101,11 @@ def aggregate(
     """
     shown = chosen_form(form, out, [log], pictures=not (matrix or across or effects or options["by"]))
     if over:
-        taken = {name: options[name] for name in ("method", "columns", "reader", "seed")}
+        taken = {name: options[name] for name in ("method", "columns", "reader", "control", "seed")}
         kept = {name: options[name] for name in ("where", "without", "without_judge", "min_votes")}
-        others = [options[name] for name in ("by", "pool", "control", "between", "intervals", "address")]
+        others = [options[name] for name in ("by", "pool", "between", "intervals", "address")]
         if any([*others, effects, points, across, matrix]):
-            refused = (
-                "--by, --pool, --control, --between, --effects, --intervals, --scale, --across, --matrix, --executor"
-            )
+            refused = "--by, --pool, --between, --effects, --intervals, --scale, --across, --matrix, --executor"
             raise SpecError(f"--over time: leave {refused} out")
         with heartbeat(f"scores over time of {shown_log(log)}"):
             history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)

@@ -311,13 +311,14 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
             "notes": list(found.notes),
             "items": now.to_dicts(),
             "over_time": table.to_dicts(),
-        }
+        } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})
 
     columns = ["rank", "item", "score", "95% band", f"change since {facts['then']}", "95%, all together"]
     columns += ["changed", "last", "votes"]
+    shown = Table(columns, map(_now_cells, now.iter_rows(named=True)), (1,), title)
     return Answer(
         record,
-        [Table(columns, map(_now_cells, now.iter_rows(named=True)), (1,), title)],
+        [shown] if found.effects is None else [shown, _effects_table(found.effects)],
         frame=table,
         notes=found.notes,
         below=(title, *found.notes),

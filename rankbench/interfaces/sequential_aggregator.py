@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -33,6 +33,8 @@ class TimedCounts:
         The smaller and the larger item; of one time each pair once.
     won, lost : ndarray of float64, shape (K,)
         Weight of the judgments that the first won, and that it lost; ties are half of both.
+    covariates : ndarray of float64, shape (K, p), optional
+        Of the first item less the second; each pair then comes once for each row of covariates.
     """
 
     m: int
@@ -42,6 +44,7 @@ class TimedCounts:
     second: NDArray[np.int32]
     won: NDArray[np.float64]
     lost: NDArray[np.float64]
+    covariates: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.gaps)
@@ -95,12 +98,17 @@ class ScoreHistory:
         constant.
     spread : callable
         Of an earlier time, from 0: what is certain, see `ScoreSpread`.
+    effects : ndarray of float64, shape (p,)
+        Effects of covariates, the same at all times.
+    effects_covariance : ndarray of float64, shape (p, p)
     """
 
     scores: NDArray[np.float64]
     evidence: float
     log_prior: float
     spread: Callable[[int], ScoreSpread]
+    effects: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    effects_covariance: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 class SequentialAggregator(ComparisonAggregator):

@@ -16,7 +16,7 @@ from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.covariates import ControlTerm, sided_columns
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
 from rankbench.interfaces.table import with_column
 from rankbench.plugin.manager import get
 from rankbench.ranking.describe_votes import TableSummary
@@ -97,6 +97,8 @@ def rank_controlled(
     ContenderDiverged
         There is no maximum.
     """
+    from scipy.special import stdtrit
+
     votes = load_votes(source.frame)
     votes = replace(votes, covariates=aggregator.shown(votes.covariates))
     if intervals is not None:
@@ -124,7 +126,11 @@ def rank_controlled(
         notes += interval_notes(units, clustered)
     if covariance is None:
         notes.append("too many items, or too few votes, for intervals of effects")
-    return ranking, _effects(rows, fit, covariance, units), notes
+    half = np.full(len(fit.effects), np.nan)
+    if covariance is not None:
+        se = np.sqrt(np.maximum(np.diag(covariance)[m:], 0))
+        half = -stdtrit(max(units.effective - 1, 1.0), (1 - _LEVEL) / 2) * se
+    return ranking, effects_table(rows.covariates, fit.effects, half, decided=len(fit.extra) > 0), notes
 
 
 def beside_unadjusted(adjusted: pl.DataFrame, unadjusted: pl.DataFrame) -> pl.DataFrame:
@@ -143,20 +149,52 @@ def _units(votes: Votes, rows: CovariateVotes, clustered: bool) -> Units:
     return units_of_counts(rows.counts())
 
 
-def _effects(
-    rows: CovariateVotes, fit: ControlledFit, covariance: NDArray[np.float64] | None, units: Units
-) -> pl.DataFrame:
-    from scipy.special import stdtrit
+def controlled_votes(votes: Votes) -> tuple[Votes, list[str]]:
+    """Return votes for a model whose effects of covariates have no penalty, and notes.
 
-    names, scales = rows.covariates.names, rows.covariates.scales
-    half = np.full(len(names), np.nan)
-    if covariance is not None:
-        se = np.sqrt(np.maximum(np.diag(covariance)[len(rows.items) :], 0))
-        half = -stdtrit(max(units.effective - 1, 1.0), (1 - _LEVEL) / 2) * se
+    Raises
+    ------
+    InputError
+        The votes do not identify an effect, or leave it without bound.
+    """
+    aggregator = get(ControlledAggregator, "bradley-terry")
+    votes = replace(votes, covariates=aggregator.shown(votes.covariates))
+    rows = covariate_votes(votes)
+    if separated := _separated(rows):
+        raise InputError(f"{separated[0]}, and scores over time have none")
+    aggregator.refuse_unidentified(rows.summed())
+    return votes, [*_scale_notes(votes), "effects of covariates are the same at all times, and scores are beside them"]
+
+
+def votes_worth_one(votes: Votes) -> NDArray[np.float64]:
+    """Return how many votes of judges are worth an independent one, for each effect, shape (p,): at least 1.
+
+    It is the ratio of the variances of `bradley-terry` by judge and by vote, as `AlikeVotes` has it for scores.
+    """
+    aggregator = get(ControlledAggregator, "bradley-terry:penalty=firth")
+    single, by_judges = (covariate_votes(votes, by_judge=clustered).summed() for clustered in (False, True))
+    fit, m = aggregator.fit_controlled(single), single.m
+    each, together = (aggregator.controlled_covariance(rows, fit).diagonal()[m:] for rows in (single, by_judges))
+    return np.maximum(together / each, 1.0)
+
+
+def effects_table(
+    covariates: Covariates, effects: NDArray[np.float64], half_widths: NDArray[np.float64], *, decided: bool = False
+) -> pl.DataFrame:
+    """Return the table of effects, given half the widths of their intervals; nan: there is none.
+
+    Parameters
+    ----------
+    covariates : Covariates
+    effects, half_widths : ndarray of float64, shape (p,)
+    decided : bool
+        Whether ties are an outcome of the model: effects are of the other votes.
+    """
     table = []
-    for name, unit, effect, wide in zip(names, scales, fit.effects.tolist(), half.tolist(), strict=True):
+    parts = zip(covariates.names, covariates.scales, effects.tolist(), half_widths.tolist(), strict=True)
+    for name, unit, effect, wide in parts:
         lower, upper = effect - wide, effect + wide
-        words = _in_words(name, unit, (effect, lower, upper), decided=len(fit.extra) > 0)
+        words = _in_words(name, unit, (effect, lower, upper), decided=decided)
         table.append((name, effect, lower, upper, unit, words))
     columns = {"covariate": pl.String, "effect": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
     frame = pl.DataFrame(table, schema={**columns, "unit": pl.Float64, "words": pl.String}, orient="row")

@@ -50,6 +50,35 @@ _BEYOND = 1000.0
 _GRID_SHOWN = 6
 
 
+def timed_counts(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float64]) -> TimedCounts:
+    """Return the votes summed by time and pair, and by their covariates where there are some.
+
+    Parameters
+    ----------
+    votes : Votes
+    place : ndarray of int64, shape (n,)
+        Number of the time of each row.
+    gaps : ndarray of float64, shape (T,)
+        Units of time since the time before.
+    """
+    pairs, pair = votes.pairs()
+    known, code, covariates = np.zeros((1, 0)), np.zeros(len(votes), np.int64), None
+    if votes.covariates is not None:
+        signs = np.where(votes.winners < votes.losers, 1.0, -1.0)
+        # 0.0 and -0.0 are alike.
+        known, code = np.unique(votes.covariates.values * signs[:, None] + 0.0, axis=0, return_inverse=True)
+    keys, cell = np.unique((place * len(pairs) + pair) * len(known) + code.reshape(-1), return_inverse=True)
+    cell = cell.reshape(-1)
+    share = np.where(votes.ties, 0.5, (votes.winners < votes.losers).astype(np.float64))
+    sums = (np.bincount(cell, votes.weights * part, len(keys)) for part in (share, 1 - share))
+    won, lost = (np.asarray(one, np.float64) for one in sums)
+    if votes.covariates is not None:
+        covariates = known[keys % len(known)]
+    time, of_cell = np.divmod(keys // len(known), len(pairs))
+    starts = np.searchsorted(time, np.arange(len(gaps) + 1))
+    return TimedCounts(len(votes.items), gaps, starts, pairs.low[of_cell], pairs.high[of_cell], won, lost, covariates)
+
+
 def model_chances(log_chances: Sequence[float]) -> NDArray[np.float64]:
     """Return the chances of models, which sum to 1; next to none is 0."""
     chances = np.exp(np.array(log_chances) - max(log_chances))
@@ -199,19 +228,25 @@ class AveragedHistory:
         Covariance of the last scores, within models and between them.
     changes : list of (float, ndarray, ndarray)
         Of each model its chance, the changes between then and now, (k,), less their mean, and their covariance.
+    effects, effects_deviation : ndarray of float64, shape (p,)
+        Effects of covariates, and how uncertain they are: within models and between them.
     """
 
     scores: NDArray[np.float64]
     deviation: NDArray[np.float64]
     now: NDArray[np.float64]
     changes: list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]
+    effects: NDArray[np.float64]
+    effects_deviation: NDArray[np.float64]
 
     @classmethod
     def from_models(cls, histories: Sequence[ScoreHistory], weights: NDArray[np.float64], then: int) -> AveragedHistory:
         """Return the mean over models, with how certain it is."""
         chosen = [(histories[i].scores, histories[i], float(weights[i])) for i in np.flatnonzero(weights).tolist()]
         scores = np.asarray(sum(w * own for own, _, w in chosen))
+        effects = np.asarray(sum(w * history.effects for _, history, w in chosen))
         squares, now = np.zeros(scores.shape), np.zeros((scores.shape[1],) * 2)
+        of_effects = np.zeros(len(effects))
         known = np.flatnonzero(np.isfinite(scores[then]))
         around = np.eye(len(known)) - 1 / len(known)
         changes = []
@@ -219,11 +254,12 @@ class AveragedHistory:
             spread, off = history.spread(then), own - scores
             squares += w * (spread.deviation**2 + (off - np.nanmean(off, axis=1, keepdims=True)) ** 2)
             now += w * (spread.now + np.outer(off[-1], off[-1]))
+            of_effects += w * (history.effects_covariance.diagonal() + (history.effects - effects) ** 2)
             cells = np.ix_(known, known)
             across = spread.across[cells]
             covariance = spread.now[cells] + spread.then[cells] - across - across.T
             changes.append((w, around @ (own[-1] - own[then])[known], around @ covariance @ around))
-        return cls(scores, np.sqrt(squares), now, changes)
+        return cls(scores, np.sqrt(squares), now, changes, effects, np.sqrt(of_effects))
 
 
 def simultaneous_changes(

@@ -29,13 +29,16 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
+from rankbench.interfaces.table import with_column
 from rankbench.plugin.manager import contender
+from rankbench.ranking.covariates import controlled_votes, effects_table, votes_worth_one
 from rankbench.ranking.history_average import (
     AlikeVotes,
     AveragedHistory,
     alike_votes,
     said_of_grid,
     simultaneous_changes,
+    timed_counts,
     weighed_models,
 )
 from rankbench.ranking.log_filter import NO_FILTER, Filter
@@ -77,6 +80,8 @@ class ScoresOverTime:
     method : str
         Canonical spec, of a grid that of the likeliest point.
     notes : tuple of str
+    effects : DataFrame or None
+        Effects of covariates, the same at all times: see `rankbench.ranking.covariates.rank_controlled`.
     facts : dict
         ``unit`` of the scores; ``time_unit``; ``times``, ``then``, ``now`` as they are written; ``n``; ``grid``, each
         point with its log likelihood and weight; ``seed``.
@@ -90,6 +95,7 @@ class ScoresOverTime:
     notes: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
     x: tuple[float, ...] = ()
+    effects: pl.DataFrame | None = None
 
     def plot(self, top: int | None = None) -> Figure:
         """Draw the scores of the first items over time, with their bands.
@@ -126,6 +132,7 @@ def scores_over_time(
     columns: str = "",
     reader: str = "",
     keep: Filter = NO_FILTER,
+    control: str = "",
     seed: int = LOG_SEED,
 ) -> ScoresOverTime:
     """Return the scores of a log's items over time, with bands, and what changed between then and now.
@@ -150,6 +157,9 @@ def scores_over_time(
         See `rankbench.aggregate`.
     keep : Filter
         Rows, items and judges to keep.
+    control : str
+        Covariates whose effects, the same at all times, are estimated beside the scores: see
+        `rankbench.data.tables.covariates`.
     seed : int
         Of the normal draws behind ranks and simultaneous intervals.
 
@@ -161,6 +171,7 @@ def scores_over_time(
         It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
     """
     settle_runtime()
+    columns = with_column(columns, "control", control) if control else columns
     source = open_source(log, columns=columns, reader=reader, keep=keep)
     points = _points(method or default_of(source.table, "history"))
     if not method and not default_of(source.table, "history"):
@@ -171,6 +182,7 @@ def scores_over_time(
     coded = coded_votes(source.frame)
     votes = load_votes(coded)
     check_size(len(votes.items))
+    votes, of_covariates = controlled_votes(votes) if control else (replace(votes, covariates=None), [])
     if votes.times is None:
         said = votes.order_note().split(":")[0]
         raise SpecError(f"{said}: there are no scores over time")
@@ -186,7 +198,7 @@ def scores_over_time(
     then = _then(moments, names[-1], since, place)
     with one_blas_thread():
         alike = alike_votes(votes, place, place > (then + len(names) - 1) // 2)
-        counts = _counted(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
+        counts = timed_counts(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
         search = not method and len(points) > 1
         weighed, histories, weights = weighed_models(points, counts, alike.worth, search=search)
         levels = changes = AveragedHistory.from_models(histories, weights, then)
@@ -194,13 +206,15 @@ def scores_over_time(
             _, others, chances = weighed_models(points, counts, alike.of_changes, search=search)
             changes = AveragedHistory.from_models(others, chances, then)
         by_time = _DatedLog(votes, counts, alike, names, then)
+        if votes.covariates is not None and levels.effects.shape != (len(votes.covariates.names),):
+            raise SpecError(f"{points[0].name!r} estimates no effects of covariates: take dynamic-bradley-terry")
         found = _read(by_time, replace(levels, changes=changes.changes), seed)
     point = weighed[int(np.argmax(weights))]
     grid = [
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
         for one, history, weight in zip(weighed, histories, weights, strict=True)
     ]
-    notes = [*source.remarks, *dated, *_notes(by_time, chosen)]
+    notes = [*source.remarks, *dated, *_notes(by_time, chosen), *of_covariates]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
     facts = {
@@ -213,7 +227,13 @@ def scores_over_time(
         "grid": grid,
         "seed": seed,
     }
-    return ScoresOverTime(*found, str(point), tuple(notes), facts, tuple(_axis(periods.gather(starts), x[starts])))
+    axis, effects = tuple(_axis(periods.gather(starts), x[starts])), None
+    if votes.covariates is not None:
+        half = _half_widths(alike, np.full(1, alike.units.effective))[0] * levels.effects_deviation
+        if alike.judges:
+            half *= np.sqrt(votes_worth_one(votes) * alike.points / alike.worth)
+        effects = effects_table(votes.covariates, levels.effects, half)
+    return ScoresOverTime(*found, str(point), tuple(notes), facts, axis, effects)
 
 
 def _points(method: str) -> list[SequentialAggregator]:
@@ -246,19 +266,6 @@ def _periods(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUn
     return times, "time", place.astype(np.float64)
 
 
-def _counted(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float64]) -> TimedCounts:
-    """Return the votes summed by time and pair."""
-    pairs, pair = votes.pairs()
-    keys, cell = np.unique(place * len(pairs) + pair, return_inverse=True)
-    cell = cell.reshape(-1)
-    share = np.where(votes.ties, 0.5, (votes.winners < votes.losers).astype(np.float64))
-    sums = (np.bincount(cell, votes.weights * part, len(keys)) for part in (share, 1 - share))
-    won, lost = (np.asarray(one, np.float64) for one in sums)
-    time, of_cell = np.divmod(keys, len(pairs))
-    starts = np.searchsorted(time, np.arange(len(gaps) + 1))
-    return TimedCounts(len(votes.items), gaps, starts, pairs.low[of_cell], pairs.high[of_cell], won, lost)
-
-
 def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64]) -> int:
     """Return the time that the last one is compared with; `last` is how that is written."""
     if not since:
@@ -276,14 +283,11 @@ def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64
 
 def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return tables of the scores over time and of the current scores."""
-    from scipy.special import stdtrit
-
     votes, counts, alike, names, then = log
     scores = found.scores
     present = np.isfinite(scores)
     centered = scores - np.nanmean(scores, axis=1, keepdims=True)
-    freedom = np.maximum(alike.units.of_variance - 1, 1.0) if alike.judges else np.full(counts.m, np.inf)
-    half = -stdtrit(np.minimum(freedom, _NORMAL), 0.025) * found.deviation
+    half = _half_widths(alike, alike.units.of_variance) * found.deviation
     cast = np.zeros(scores.shape)
     for items in (counts.first, counts.second):
         np.add.at(cast, (counts.times, items), counts.won + counts.lost)
@@ -303,7 +307,8 @@ def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFra
     known, current = present[then], last >= then
     low, high = _places_now(centered[-1], found.now, alike, current, seed)
     change, lower, upper, p = np.full((4, counts.m), np.nan)
-    of_known = simultaneous_changes(found.changes, seed, float(freedom[known].min()))
+    freedom = float(np.maximum(alike.units.of_variance[known] - 1, 1.0).min()) if alike.judges else np.inf
+    of_known = simultaneous_changes(found.changes, seed, freedom)
     for column, values in zip((change, lower, upper, p), of_known, strict=True):
         column[known] = values
     now = pl.DataFrame(
@@ -323,6 +328,14 @@ def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFra
         }
     ).with_columns(pl.col("change", "change_lower", "change_upper", "p").fill_nan(None))
     return table, now.sort("score", "item", descending=[True, False])
+
+
+def _half_widths(alike: AlikeVotes, units: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many standard deviations a 95% interval goes to either side, by numbers of judges."""
+    from scipy.special import stdtrit
+
+    freedom = np.maximum(units - 1, 1.0) if alike.judges else np.full(len(units), _NORMAL)
+    return np.asarray(-stdtrit(np.minimum(freedom, _NORMAL), 0.025))
 
 
 def _places_now(

@@ -104,15 +104,18 @@ def test_votes_of_enormous_weight_that_contradict_one_another_have_a_mode_too() 
     assert found == pytest.approx(state[:, 0], rel=1e-8)
 
 
-def small(seed: int, times: int = 4, m: int = 4) -> TimedCounts:
-    """Return a log in which items come one after the other, and are not judged at all times."""
+def small(seed: int, times: int = 4, m: int = 4, effects: int = 0) -> TimedCounts:
+    """Return a log in which items come one after the other, and are not judged at all times; perhaps with covariates.
+
+    With covariates each pair comes twice.
+    """
     rng = np.random.default_rng(seed)
     starts, first, second, won, lost = [0], [], [], [], []
     for t in range(times):
         there = min(2 + t, m)
         pairs = [(i, j) for i in range(there) for j in range(i + 1, there) if rng.random() < 0.6] or [(0, 1)]
         pairs = pairs if t < times - 1 else [(i, i + 1) for i in range(m - 1)]
-        for i, j in pairs:
+        for i, j in pairs * (1 + (effects > 0)):
             first.append(i)
             second.append(j)
             won.append(rng.integers(0, 4) + 0.5)
@@ -120,11 +123,12 @@ def small(seed: int, times: int = 4, m: int = 4) -> TimedCounts:
         starts.append(len(first))
     gaps = rng.integers(1, 4, size=times).astype(np.float64)
     sides = np.array(first, np.int32), np.array(second, np.int32)
-    return TimedCounts(m, gaps, np.array(starts), *sides, np.array(won), np.array(lost))
+    covariates = rng.normal(size=(len(won), effects)) if effects else None
+    return TimedCounts(m, gaps, np.array(starts), *sides, np.array(won), np.array(lost), covariates)
 
 
 class Naive:
-    """Minus the log posterior of all scores of all times, term by term."""
+    """Minus the log posterior of all scores of all times, term by term; effects of covariates stand behind them."""
 
     def __init__(self, counts: TimedCounts, drift: float, variance: float) -> None:
         self.counts, self.drift, self.variance = counts, drift, variance
@@ -139,6 +143,8 @@ class Naive:
         counts, value = self.counts, 0.0
         for e, t in enumerate(counts.times.tolist()):
             lead = x[self.place[t, counts.first[e]]] - x[self.place[t, counts.second[e]]]
+            if counts.covariates is not None:
+                lead = lead + counts.covariates[e] @ x[len(self.place) :]
             value += counts.won[e] * np.log1p(np.exp(-lead)) + counts.lost[e] * np.log1p(np.exp(lead))
         for i, begin in enumerate(self.born):
             terms = [(x[self.place[begin, i]], self.variance)]
@@ -159,23 +165,28 @@ class Naive:
         return found
 
 
-@given(seed=st.integers(0, 10_000), drift=st.sampled_from([0.01, 0.3, 2.0]), variance=st.sampled_from([0.5, 3.0]))
-def test_the_mode_is_where_the_posterior_is_level(seed: int, drift: float, variance: float) -> None:
-    counts = small(seed)
+@given(
+    seed=st.integers(0, 10_000),
+    drift=st.sampled_from([0.01, 0.3, 2.0]),
+    variance=st.sampled_from([0.5, 3.0]),
+    effects=st.integers(0, 2),
+)
+def test_the_mode_is_where_the_posterior_is_level(seed: int, drift: float, variance: float, effects: int) -> None:
+    counts = small(seed, effects=effects)
     naive = Naive(counts, drift, variance)
     history = walking_scores(counts, drift, variance)
-    mode = np.array([history.scores[node] for node in naive.place])
+    mode = np.array([*(history.scores[node] for node in naive.place), *history.effects])
     assert np.abs(step_to_minimum(naive, mode)).max() < 1e-8
     assert np.isnan(history.scores).sum() == len(counts) * counts.m - len(naive.place)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "effects"), [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2)])
 @pytest.mark.parametrize("then", [0, 1, 3])
-def test_covariances_and_evidence_are_those_of_the_hessian(seed: int, then: int) -> None:
-    counts = small(seed)
+def test_covariances_and_evidence_are_those_of_the_hessian(seed: int, effects: int, then: int) -> None:
+    counts = small(seed, effects=effects)
     naive = Naive(counts, 0.3, 1.5)
     history = walking_scores(counts, 0.3, 1.5)
-    mode = np.array([history.scores[node] for node in naive.place])
+    mode = np.array([*(history.scores[node] for node in naive.place), *history.effects])
     hessian = naive.hessian(mode)
     covariance = np.linalg.inv(hessian)
     laplace = -naive(mode) + len(mode) / 2 * math.log(2 * math.pi) - np.linalg.slogdet(hessian)[1] / 2
@@ -185,6 +196,8 @@ def test_covariances_and_evidence_are_those_of_the_hessian(seed: int, then: int)
         items = [i for i in range(counts.m) if naive.born[i] <= t]
         return items, [naive.place[t, i] for i in items]
 
+    of_effects = covariance[len(naive.place) :, len(naive.place) :]
+    assert history.effects_covariance == pytest.approx(of_effects, abs=1e-5)
     spread, last = history.spread(then), len(counts) - 1
     (early, of_then), (late, of_now) = nodes(then), nodes(last)
     assert spread.now[np.ix_(late, late)] == pytest.approx(covariance[np.ix_(of_now, of_now)], abs=1e-5)

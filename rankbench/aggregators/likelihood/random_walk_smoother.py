@@ -13,6 +13,10 @@ log determinants sum up to that of the whole; and backwards the covariance,
 in :math:`O(T k^3)`. The mode needs none of that: Newton's steps are solved by conjugate gradients, preconditioned by
 each item's own walk (a tridiagonal matrix, as in Whole-History Rating).
 
+Effects beta of covariates do not walk, and have a flat prior. They border the Hessian: with H that of the scores, B its
+block of scores by effects and C that of effects, scores give way by :math:`W = H^{-1} B`, effects have the covariance
+:math:`V = (C - B^T W)^{-1}`, and :math:`W V W^T` adds to that of the scores.
+
 A log of few times is often the likeliest without any walk, however much scores walk: bands of the likeliest q would be
 too narrow. So the density of a walk's small deviation is proportional to it beforehand (the boundary-avoiding prior of
 [CRDGL13]_), and falls as a Cauchy distribution's where it is large: :math:`\sqrt q / (1 + q)^{3/2}`. The deviation of
@@ -73,15 +77,20 @@ def walking_scores(counts: TimedCounts, drift: float, variance: float) -> ScoreH
     if not drift > 0:
         raise SpecError("scores that do not walk (drift 0) have no history; take a drift above 0")
     model = _Model(counts, drift, variance)
-    scores = model.mode()
-    log_determinant = model.eliminated(scores)
-    likelihood, prior = model.log_density(scores)
+    scores, effects = model.mode()
+    chance = model.chances(scores, effects)
+    bend = (counts.won + counts.lost) * chance * (1 - chance)
+    moved, information = model.bordered(bend)
+    log_determinant = model.eliminated(bend) + float(np.linalg.slogdet(information)[1])
+    likelihood, prior = model.log_density(scores, effects)
     whole = np.full((len(counts), counts.m), np.nan)
     for t in range(len(counts)):
         whole[t, model.order[: model.present[t]]] = scores[model.nodes_of(t)]
-    evidence = likelihood + prior - log_determinant / 2
+    evidence = likelihood + prior - log_determinant / 2 + len(effects) * math.log(2 * math.pi) / 2
     log_prior = math.log(drift) - 1.5 * math.log1p(drift) + 0.5 * math.log(variance) - math.log1p(variance)
-    return ScoreHistory(whole, evidence, log_prior, partial(_spread, model, scores))
+    covariance = np.asarray(np.linalg.inv(information), np.float64)
+    spread = partial(_spread, model, bend, moved, covariance)
+    return ScoreHistory(whole, evidence, log_prior, spread, effects, covariance)
 
 
 class _Model:
@@ -89,6 +98,7 @@ class _Model:
 
     def __init__(self, counts: TimedCounts, drift: float, variance: float) -> None:
         self.counts, self.drift, self.variance = counts, drift, variance
+        self.x = np.zeros((len(counts.first), 0)) if counts.covariates is None else counts.covariates
         born = counts.born()
         self.order = np.argsort(born, kind="stable")
         self.born = born[self.order]
@@ -116,9 +126,17 @@ class _Model:
         k = self.present[t]
         return self.offsets[:k] + (t - self.born[:k])
 
-    def log_density(self, s: NDArray[np.float64]) -> tuple[float, float]:
+    def lead(self, s: NDArray[np.float64], effects: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the margin of each cell, shape (K,)."""
+        return np.asarray(s[self.one] - s[self.two] + self.x @ effects)
+
+    def chances(self, s: NDArray[np.float64], effects: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the chance of each cell that its first item wins, shape (K,)."""
+        return np.asarray(0.5 + 0.5 * np.tanh(self.lead(s, effects) / 2))
+
+    def log_density(self, s: NDArray[np.float64], effects: NDArray[np.float64]) -> tuple[float, float]:
         """Return the log likelihood and the log prior, without the constant that integrating over scores cancels."""
-        lead = s[self.one] - s[self.two]
+        lead = self.lead(s, effects)
         likelihood = -self.counts.won @ np.logaddexp(0, -lead) - self.counts.lost @ np.logaddexp(0, lead)
         step = np.append(0.0, np.diff(s))
         precision = self.walk + self.first
@@ -137,27 +155,39 @@ class _Model:
         found = np.bincount(self.one, pair, self.size) - np.bincount(self.two, pair, self.size)
         return np.asarray(found, np.float64)
 
-    def mode(self) -> NDArray[np.float64]:
-        """Return the scores of the largest density, by Newton's method with halved steps."""
-        s = np.zeros(self.size)
-        value = sum(self.log_density(s))
+    def mode(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the scores and effects of the largest density, by Newton's method with halved steps."""
+        s, effects = np.zeros(self.size), np.zeros(self.x.shape[1])
+        value = sum(self.log_density(s, effects))
         for _ in range(_STEPS):
-            chance = 0.5 + 0.5 * np.tanh((s[self.one] - s[self.two]) / 2)
+            chance = self.chances(s, effects)
             judged = self.counts.won + self.counts.lost
-            gradient = self.sums(self.counts.won - judged * chance) - self.prior_times(s)
-            step = self.solved(judged * chance * (1 - chance), gradient)
-            change = float(np.abs(step).max())
+            left = self.counts.won - judged * chance
+            gradient, bend = self.sums(left) - self.prior_times(s), judged * chance * (1 - chance)
+            moved, information = self.bordered(bend)
+            try:
+                turn = np.linalg.solve(information, left @ self.x - gradient @ moved)
+            except np.linalg.LinAlgError:
+                break
+            step = self.solved(bend, gradient) - moved @ turn
+            change = float(np.abs(np.concatenate([step, turn])).max())
             if change <= _CLOSE:
-                return s + step
+                return s + step, effects + turn
             length = 1.0
             while True:
-                ahead = sum(self.log_density(s + length * step))
+                ahead = sum(self.log_density(s + length * step, effects + length * turn))
                 # Below this, rounding hides which of the two is the larger.
                 if ahead >= value - 1e-13 * abs(value) or length * change < 1e-6:
                     break
                 length /= 2
-            s, value = s + length * step, ahead
+            s, effects, value = s + length * step, effects + length * turn, ahead
         raise ContenderDiverged("no mode of the posterior was found")
+
+    def bordered(self, bend: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return by how much scores give way to effects, shape (N, p), and the information of effects, (p, p)."""
+        across = np.array([self.sums(bend * column) for column in self.x.T]).reshape(-1, self.size)
+        moved = np.array([self.solved(bend, row) for row in across]).reshape(-1, self.size).T
+        return moved, (bend[:, None] * self.x).T @ self.x - across @ moved
 
     def solved(self, bend: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the solution of a Newton system, by conjugate gradients preconditioned by the items' own walks."""
@@ -190,19 +220,17 @@ class _Model:
         """Return the precision of all steps from time t to the next."""
         return 1 / (self.drift * float(self.counts.gaps[t + 1]))
 
-    def eliminated(self, s: NDArray[np.float64], inverses: list[NDArray[np.float64]] | None = None) -> float:
-        """Return the log determinant of minus the Hessian at some scores; the inverse of each S_t goes to a list."""
+    def eliminated(self, bend: NDArray[np.float64], inverses: list[NDArray[np.float64]] | None = None) -> float:
+        """Return the log determinant of minus the Hessian in the scores; the inverse of each S_t goes to a list."""
         from scipy.linalg.lapack import dpotrf, dpotri
 
-        chance = 0.5 + 0.5 * np.tanh((s[self.one] - s[self.two]) / 2)
-        bend = (self.counts.won + self.counts.lost) * chance * (1 - chance)
         before, log_determinant = np.zeros((0, 0)), 0.0
         for t in range(len(self.counts)):
             k, cells = int(self.present[t]), slice(int(self.counts.starts[t]), int(self.counts.starts[t + 1]))
             block = np.zeros((k, k), order="F")
             i, j = self.rows[0][cells], self.rows[1][cells]
-            block[i, j] -= bend[cells]
-            block[j, i] -= bend[cells]
+            np.subtract.at(block, (i, j), bend[cells])
+            np.subtract.at(block, (j, i), bend[cells])
             diagonal = np.arange(k)
             own = np.bincount(i, bend[cells], k) + np.bincount(j, bend[cells], k)
             block[diagonal, diagonal] += own + self.diagonal[self.nodes_of(t)]
@@ -220,11 +248,21 @@ class _Model:
         return log_determinant
 
 
-def _spread(model: _Model, scores: NDArray[np.float64], then: int) -> ScoreSpread:
+def _spread(
+    model: _Model,
+    bend: NDArray[np.float64],
+    moved: NDArray[np.float64],
+    of_effects: NDArray[np.float64],
+    then: int,
+) -> ScoreSpread:
     """Return what is certain; see `rankbench.interfaces.sequential_aggregator.ScoreHistory`."""
     inverses: list[NDArray[np.float64]] = []
-    model.eliminated(scores, inverses)
+    model.eliminated(bend, inverses)
     times, m = len(inverses), model.counts.m
+
+    def by_effects(t: int, later: int) -> NDArray[np.float64]:
+        return np.asarray(moved[model.nodes_of(t)] @ of_effects @ moved[model.nodes_of(later)].T)
+
     deviation = np.full((times, m), np.nan)
     covariance = across = inverses[-1]
     earlier, link = covariance, covariance
@@ -236,14 +274,15 @@ def _spread(model: _Model, scores: NDArray[np.float64], then: int) -> ScoreSprea
             covariance = (covariance + covariance.T) / 2
             if t >= then:
                 across = gain @ across[:k]
+        whole = covariance + by_effects(t, t)
         if t == then:
-            earlier, link = covariance, across
-        mean = covariance.mean(axis=1)
-        own = covariance.diagonal() - 2 * mean + float(mean.mean())
+            earlier, link = whole, across + by_effects(t, times - 1)
+        mean = whole.mean(axis=1)
+        own = whole.diagonal() - 2 * mean + float(mean.mean())
         deviation[t, model.order[:k]] = np.sqrt(np.maximum(own, 0.0))
-    k, whole = len(earlier), np.ix_(model.order, model.order)
+    k, place = len(earlier), np.ix_(model.order, model.order)
     now, before, between = np.full((3, m, m), math.nan)
-    now[whole] = inverses[-1]
+    now[place] = inverses[-1] + by_effects(times - 1, times - 1)
     before[np.ix_(model.order[:k], model.order[:k])] = earlier
     between[np.ix_(model.order[:k], model.order)] = link
     return ScoreSpread(deviation, now, before, between)
