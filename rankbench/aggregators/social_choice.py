@@ -167,12 +167,13 @@ class RankedPairs(MajorityRule):
     with :math:`i \to j` if a chain of locked pairs leads from i to j. If the leads of all pairs differ and none is 0,
     the locked pairs make one complete order, and s(i) is the place of item i above the middle place.
 
-    *Equal leads* are judged together. Pairs that go against a locked chain stay out. Of the rest, a pair stays out if
-    it lies on a cycle of locked pairs and pairs of its own lead. Tideman breaks such ties by an order of the pairs, and
-    an item wins if some order lets it win, which is NP-complete to decide [BF12]_. Judged together, the result needs no
-    order and no names, and takes polynomial time. Clones of an item leave the chains between all others as they are,
-    ties included. It is Tideman's where no two leads of a cycle are equal. Of 400 random tables of tied leads among
-    three or four items, its first place was among Tideman's winners in 399.
+    *Equal leads* are judged together, which is a variant of Tideman's rule. Pairs that go against a locked chain stay
+    out. Of the rest, a pair stays out if it lies on a cycle of locked pairs and pairs of its own lead. Tideman breaks
+    such ties by an order of the pairs, and an item wins if some order lets it win, which is NP-complete to decide
+    [BF12]_. Judged together, the result needs no order and no names, and takes polynomial time. Clones of an item leave
+    the chains between all others as they are, ties included. The variant is Tideman's rule where no two leads of a
+    cycle are equal. Of three items, those that no chain leads to are Tideman's winners. Of 3,000 random tables of four
+    items with leads of at most 2 or 3 votes, the first place was not among Tideman's winners in 5.
 
     Prefer it to `kemeny` where items have near copies: clones turn no pair of others that the rule orders. Its places
     jump with the votes, so rankings by it have no intervals.

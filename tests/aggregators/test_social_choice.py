@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +101,26 @@ def test_places_are_those_of_the_definitions(lead):
     won = [sum(np.sign(lead[i, j]) for j in range(m)) for i in range(m)]
     assert scores(Copeland(), lead).tolist() == won
     assert scores(Minimax(), lead).tolist() == [min(lead[i, j] for j in range(m) if j != i) for i in range(m)]
+
+
+def winners_by_all_orders(lead):
+    """Return the items that no chain leads to, by some order of equal leads."""
+    m, winners = len(lead), set()
+    for order in permutations(zip(*np.nonzero(lead > 0), strict=True)):
+        if all(lead[one] >= lead[other] for one, other in pairwise(order)):
+            locked = []
+            for i, j in order:
+                locked += [] if reached(locked, m)[j, i] else [(i, j)]
+            winners |= {*np.flatnonzero(~reached(locked, m).any(axis=0)).tolist()}
+    return winners
+
+
+def test_no_chain_of_ranked_pairs_leads_to_the_winners_by_all_orders_of_three_items():
+    for upper in product(range(-2, 3), repeat=3):
+        lead = np.zeros((3, 3))
+        lead[np.triu_indices(3, 1)] = upper
+        lead -= lead.T
+        assert {*np.flatnonzero(~locked_chains(lead).any(axis=0)).tolist()} == winners_by_all_orders(lead)
 
 
 @given(lead=tables(most=6))
