@@ -175,16 +175,16 @@ class Laplacian:
         found = np.zeros((self.m, self.m))
         if not len(free):
             return found, 0.0
-        factor, failed = dpotrf(self.dense(edge)[np.ix_(free, free)], overwrite_a=True)
+        factor, failed = dpotrf(self.dense(edge)[free][:, free], overwrite_a=True)
         if failed:
             raise ContenderDiverged(_SINGULAR)
         determinant = 2 * float(np.log(np.diag(factor)).sum())
         upper, failed = dpotri(factor, overwrite_c=True)
         if failed:
             raise ContenderDiverged(_SINGULAR)
-        upper = np.triu(upper)
-        upper += np.triu(upper, 1).T
-        found[np.ix_(free, free)] = upper
+        whole = upper + upper.T  # dpotrf has cleared what is below the diagonal
+        np.fill_diagonal(whole, np.diag(upper))
+        found[np.ix_(free, free)] = whole
         return found, determinant
 
     def distances(self, inverse: NDArray[np.float64]) -> NDArray[np.float64]:
