@@ -69,6 +69,8 @@ class Aggregator(Component):
         Unit of its scores, as ``log-odds``; empty: bare numbers.
     most_items : int or None
         Most items that it can rank, for those that fill an m x m matrix; None: no limit.
+    stated : bool
+        Whether margins are log-odds to be judged as they are: protocols fit no link to them.
     """
 
     kind: ClassVar[str] = "aggregator"
@@ -78,6 +80,7 @@ class Aggregator(Component):
     needs_truth: ClassVar[bool] = False
     unit: ClassVar[str] = ""
     most_items: ClassVar[int | None] = None
+    stated: ClassVar[bool] = False
 
     @classmethod
     def defect(cls) -> str:

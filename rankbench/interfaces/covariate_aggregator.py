@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,15 +204,7 @@ class ControlledFit:
 
 
 class CovariateAggregator(Aggregator):
-    """Base of aggregators that protocols show covariates of votes.
-
-    Attributes
-    ----------
-    stated : bool
-        Whether margins are log-odds to be judged as they are: protocols fit no link to them.
-    """
-
-    stated: ClassVar[bool] = False
+    """Base of aggregators that protocols show covariates of votes."""
 
     @abstractmethod
     def reads(self, covariate: str) -> bool:
@@ -285,8 +277,3 @@ def sees_covariates(component: Component) -> TypeGuard[CovariateAggregator]:
     if isinstance(component, ControlledAggregator):
         return component.control
     return isinstance(component, CovariateAggregator)
-
-
-def stated(aggregator: Aggregator) -> bool:
-    """Return whether an aggregator's margins are log-odds to be judged as they are."""
-    return isinstance(aggregator, CovariateAggregator) and aggregator.stated

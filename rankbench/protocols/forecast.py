@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
-from rankbench.interfaces.covariate_aggregator import CovariateAggregator, sees_covariates, stated
+from rankbench.interfaces.covariate_aggregator import CovariateAggregator, sees_covariates
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.protocols.links import BINS, Link, PairOutcomes, chosen_link, fit_tie_link, leveled
 from rankbench.protocols.steps import Steps
@@ -95,7 +95,7 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
     for cut, end in pairwise(cuts):
         since = max(first, cut - LAST)
         point, link, b, seen = chosen_link(
-            (outcomes(steps, of_point, since, cut) for of_point in of_points), stated=stated(grid[0])
+            (outcomes(steps, of_point, since, cut) for of_point in of_points), stated=grid[0].stated
         )
         tie_scale, nu = fit_tie_link(seen) if ties else (0.0, 0.0)
         margins[cut - begin : end - begin] = of_points[point][cut:end]

@@ -17,7 +17,6 @@ from rankbench.interfaces.covariate_aggregator import (
     CovariateAggregator,
     CovariateVotes,
     sees_covariates,
-    stated,
 )
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.plugin.third_party import disposable_judgments, is_ours
@@ -231,7 +230,7 @@ def trial_losses(
     ContenderDiverged, SpecError
         See `Trial.scores` and `rankbench.protocols.links.fit_link`.
     """
-    point, link, b, seen = chosen_link((trial.predicted(point) for point in grid), stated=stated(grid[0]))
+    point, link, b, seen = chosen_link((trial.predicted(point) for point in grid), stated=grid[0].stated)
     held = trial.tested(grid[point])
     info = {"point": float(point), "probit": float(link == "probit"), "scale": b}
     found = {}

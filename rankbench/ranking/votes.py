@@ -350,7 +350,7 @@ def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDA
             raise InputError(
                 f"{kind} {name!r}: the value is missing in {missing:,} of {frame.height:,} votes; fill these rows in, "
                 "or leave them out with --where 'COLUMN is not null'",
-                column=names[k],
+                column=name,
             )
         numbers = given.to_numpy()
         scaled = column.startswith(CONTROL) and parse_control(names[k])[0].scaled
