@@ -246,20 +246,17 @@ def _change(
     votes: Votes | None = None,
 ) -> dict[str, object]:
     """Return what changes with some of the votes: who is first, and the item that moves most among the others."""
-    others = board.compared[board.compared != leave]
     row: dict[str, object] = {"left out": name, "votes": gone, "places": 0}
-    said = (votes or board.votes).comparisons(kept)
-    m = len((votes or board.votes).items)
+    votes = votes or board.votes
+    said, m = votes.comparisons(kept), len(votes.items)
     try:
-        if isinstance(board.method, CountAggregator):
-            scores = call_aggregator(board.method, (votes or board.votes).counts(kept), m)
-        else:
-            scores = call_aggregator(board.method, said, m)
+        judged = votes.counts(kept) if isinstance(board.method, CountAggregator) else said
+        scores = call_aggregator(board.method, judged, m)
     except (ContenderDiverged, InputError):  # too little is left
         return row
     there = np.zeros(m, np.bool_)
     there[said.winners] = there[said.losers] = True
-    others = others[there[others]]
+    others = board.compared[(board.compared != leave) & there[board.compared]]
     if len(others) < 2:
         return row
     order = others[np.argsort(-scores[others], kind="stable")]
