@@ -25,6 +25,13 @@ class Predictions(CovariateAggregator):
 
     Prefer it to learn whether a method predicts better than those who publish chances: ``rankbench run --log LOG
     --predictions COLUMN`` reads the column and adds it.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> games = {"team1": ["ada", "bob"], "team2": ["bob", "cy"], "winner": ["ada", "cy"], "elo_prob1": [0.6, 0.75]}
+    >>> rankbench.scan(games, columns="predictions=elo_prob1").collect()["prediction: elo_prob1"].to_list()
+    [0.4054..., 1.0986...]
     """
 
     name: ClassVar[str] = "predictions"
