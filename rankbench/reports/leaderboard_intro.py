@@ -160,6 +160,8 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
         notes.append(f"{len(rows) - len(shown)} more contenders in [details.md](details.md)")
     race = next(race for race in sampler.races if race.n == n)
     notes += ["an oracle knows the truth, and is no contender for the best"] if leaders.oracles else []
+    if leaders.first != leaders.rows[: len(leaders.first)]:
+        explained.append("Contenders with a worse mean may be the best where their differences are less certain.")
     explained += [said_of_metric(source.metric(metric)), *_compared_with(source), *said_of_split(source, split)]
     if any(cells[-1] == NO_DIFFERENCE for cells in against.values()):
         explained.append(f"*{NO_DIFFERENCE.capitalize()}* does not mean equal: more data may separate contenders.")

@@ -54,6 +54,11 @@ class Leaders(NamedTuple):
         return tuple(row for row in self.rows if row.rank_low == 1 and row.contender in self.best)
 
     @property
+    def tied(self) -> bool:
+        """True if several contenders may be the best, and all of them have one mean."""
+        return len(self.first) > 1 and len({row.mean for row in self.first}) == 1
+
+    @property
     def narrower(self) -> bool:
         """True if comparisons with the best exclude a contender whose range begins at 1."""
         return any(row.rank_low == 1 and row.contender not in self.best for row in self.rows)
@@ -132,8 +137,10 @@ def said_of_leaders(found: Leaders) -> str:
     more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
     trained = " as trained in the one repetition" if found.one_draw else ""
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
-    near = f"{len(first)} of {grouped_digits(len(rows))} contenders may be the best"
-    return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than the best{trained}"
+    near = f"{best} has the best mean; {len(first)} of {grouped_digits(len(rows))} contenders may be the best"
+    if found.tied:
+        near = f"{len(first)} of {grouped_digits(len(rows))} contenders have the same best mean"
+    return f"{near} ({listed}{more}); {other} significantly worse than the best{trained}"
 
 
 def are(count: int) -> str:
@@ -156,7 +163,7 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
         return mean, f"significant as trained in the one repetition, of {count}; not known for others"
     if len(leaders.rows) > 1 and len(leaders.first) == 1:
         return mean, f"the only one of {count} that may be the best"
-    if len(leaders.rows) > 1 and all(one.mean == row.mean for one in leaders.first):
+    if leaders.tied:
         return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
     near = f"not significant: {len(leaders.first)} of {count} may be the best"
     return mean, near if len(leaders.rows) > 1 else "alone"

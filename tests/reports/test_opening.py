@@ -60,6 +60,10 @@ def found(*rows: Standing, out: frozenset[str] = frozenset()) -> Leaders:
             "**a** has the best mean; 1 of 3 contenders may be the best (a); 2 others",
         ),
         (
+            found(row("a", 0.1, 1, 2), row("b", 0.1, 1, 2), row("c", 0.3, 3, 3)),
+            "2 of 3 contenders have the same best mean (a, b); 1 other is significantly worse",
+        ),
+        (
             found(row("a, b", 0.1, 1, 2), row("c", 0.2, 1, 3), row("d", 0.3, 2, 3)),
             "**a, b** has the best mean; 2 of 3 contenders may be the best (a, b; c)",
         ),
@@ -78,6 +82,18 @@ def found(*rows: Standing, out: frozenset[str] = frozenset()) -> Leaders:
 def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None:
     assert said_of_leaders(leaders).startswith(said)
     assert leaders.sure is ("is significantly better" in said)
+
+
+def test_a_worse_mean_that_may_be_the_best_is_explained(tmp_path: Path) -> None:
+    """Contender c scatters, so that its mean may be the best; b is surely worse than a, and better than c."""
+    contenders = [Contender("a", {"k": 1}, 0.0, noise=0.001), Contender("b", {"k": 2}, 0.05, noise=0.001),
+                  Contender("c", {"k": 3}, 0.06, noise=1.0)]  # fmt: skip
+    said = "Contenders with a worse mean may be the best where their differences are less certain."
+    for last in (3, 2):
+        plan = Plan("e", contenders[:last], repetitions=8, baseline="a", extra=synthetic.drawn().extra)
+        folder = tmp_path / str(last)
+        report(synthetic.write(folder, [plan], {"heldout": 30}))
+        assert (said in (folder / "leaderboard.md").read_text()) == (last == 3)
 
 
 def test_the_only_contender_that_may_be_the_best_is_no_tie() -> None:
