@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from rankbench.core.runtime import available_cores
 from rankbench.core.system import peak_memory
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block
-from rankbench.runner.jobs import BlockJob, SentTask, jobs_of
+from rankbench.runner.jobs import SentTask, jobs_of
 from rankbench.runner.plan import Planned
 from rankbench.runner.prepare import shared
 from rankbench.runner.worker_pool import START, Worker, received
 
-_LIMIT = 8.0
+_LIMIT = 12.0
 """Seconds of one processor in which the blocks of a plan are measured."""
 
 PATIENCE = 30.0
 """Seconds after which the measurement of a block is given up."""
 
-_ENOUGH = 0.5
-"""Seconds of a block that show how long larger ones take."""
+_LEAST = 0.001
+"""Seconds that a part takes at least, beside calls."""
+
+_COLD = 2.0
+"""Factor between the expected seconds of a part and those that need a second look."""
+
+_NARROW = 3.0
+"""Factor between most and least seconds of a run that needs no more measurements."""
 
 _SMALLEST = 1 / 64
 """Share of a block that is measured first; the next one is four times as large."""
@@ -36,9 +44,6 @@ _EXPONENT = 0.25
 
 _NOISE = 4 / 3
 """Factor between two measurements of one block."""
-
-_WARM = 4.0
-"""Factor by which the first block may take longer than the next one: it loads compiled code."""
 
 _BORROWED = 1.5
 """Factor between blocks of one protocol and contenders on other data."""
@@ -81,196 +86,201 @@ class Estimate:
 
 def estimate(made: Planned) -> Estimate:
     """Estimate the cost of a planned run, from parts of blocks that worker processes compute in some seconds."""
-    groups: dict[tuple[int, tuple[str, ...], tuple[str, ...]], list[BlockTask]] = {}
+    alike: dict[tuple[tuple[str, ...], object], list[BlockTask]] = {}
     for job in jobs_of(made.plan.tasks, made.sources):
-        groups.setdefault((job.task.source, job.task.metrics, job.group), []).append(job.task)
-    largest = {key: max(tasks, key=lambda task: (task.key.n, len(task.cells))) for key, tasks in groups.items()}
+        alike.setdefault((job.group, _alike(made.sources[job.task.source], job.task)), []).append(job.task)
+    ladders = [_Ladder(group, tasks) for (group, _), tasks in alike.items()]
     arrays = {id(array): array.nbytes for prepared in made.sources for array in prepared.arrays.values()}
     program = max(peak_memory() - sum(arrays.values()), 0)
-    low = seconds = high = 0.0
-    worker, unknown = 0, 0
-    curves: dict[tuple[object, ...], _Curve | None] = {}
-    alike = {key: _alike(made.sources[key[0]], task, key[2]) for key, task in largest.items()}
-    with shared(list(made.sources)) as file, _Measuring(file, len({*alike.values()})) as measuring:
-        # Jobs of one group of code follow one another: a worker serves them all.
-        for key in sorted(groups, key=lambda key: key[2]):
-            borrowed = alike[key] in curves
-            if not borrowed:
-                curves[alike[key]] = measuring.curve(BlockJob(largest[key], key[2]))
-            if (curve := curves[alike[key]]) is None:
-                unknown += len(groups[key])
-                continue
-            worker = max(worker, curve.memory)
-            spread = _BORROWED if borrowed else 1.0
-            for task in groups[key]:
-                ends = curve.seconds(task)
-                low, seconds, high = low + ends[0] / spread, seconds + ends[1], high + ends[2] * spread
+    with shared(list(made.sources)) as file, _Measuring(file) as measuring:
+        for ladder in ladders:
+            while not ladder.taken and (part := ladder.next_part(math.inf)):
+                measuring.climb(ladder, part)
+        while (ends := _sums(ladders))[2] > _NARROW * ends[0]:
+            parts = {ladder: part for ladder in ladders if (part := ladder.next_part(measuring.left))}
+            if not parts:
+                break
+            ladder = max(
+                parts, key=lambda each: (each.ends[2] - each.ends[0]) / max(each.expected(parts[each]), _LEAST)
+            )
+            measuring.climb(ladder, parts[ladder])
+    low, seconds, high = ends
+    worker = max((ladder.memory for ladder in ladders), default=0)
+    unknown = sum(len(ladder.tasks) for ladder in ladders if not ladder.taken)
     return Estimate(seconds, low, high, sum(arrays.values()), worker, program, available_cores(), unknown)
 
 
-def _alike(prepared: Prepared, task: BlockTask, group: tuple[str, ...]) -> tuple[object, ...]:
-    """Return what blocks have in common that take about as long."""
+def _sums(ladders: list[_Ladder]) -> list[float]:
+    return [sum(ladder.ends[end] for ladder in ladders) for end in range(3)]
+
+
+def _alike(prepared: Prepared, task: BlockTask) -> tuple[object, ...]:
+    """Return what blocks have in common whose time their n tells."""
     units = sum(map(len, prepared.units.values())).bit_length()
-    texts = tuple(found.text for found in task.cells.values())
-    return type(prepared.protocol), group, task.metrics, task.key.n, units, texts
+    return type(prepared.protocol), task.metrics, units, tuple(found.text for found in task.cells.values())
 
 
 class Measured(NamedTuple):
-    """Cost of a part of a block: its share of the block's work, the processor's seconds, peak of memory in bytes."""
+    """Cost of a part of a block: its share of the block's work, the processor's seconds, peak of memory in bytes.
 
-    share: float
-    seconds: float
-    memory: int
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """Seconds of a block by n and contenders, and bytes of the largest one.
-
-    A part with `points` of the contenders' points, at n judgments, took `then`.
-
-    The error of `then` is a factor of `_NOISE`, and it may be too large by a factor of `cold`; that of the exponent
-    is `off`.
+    The seconds are those of one or two computations: the first one may load code.
     """
 
-    n: float
-    points: int
-    then: float
-    exponent: float
-    slope: float
+    share: float
+    taken: tuple[float, ...]
     memory: int
-    off: float
-    cold: float
 
-    def seconds(self, task: BlockTask) -> tuple[float, float, float]:
-        """Return least, likely and most seconds of a block."""
-        ratio, more = task.key.n / self.n, _points(task) / self.points
-        exponents = (max(self.exponent - self.off, 0.0), self.exponent, self.exponent + self.off)
-        powers = [self.then * ratio**power for power in exponents]
+
+class _Part(NamedTuple):
+    """A part of a block to be measured: whose contenders, what share of the judgments."""
+
+    rung: int
+    share: float
+
+
+class _Ladder:
+    """Parts of a block, each larger than the last one, and what they took: they tell the time of blocks like it.
+
+    Parameters
+    ----------
+    group : tuple of str
+        Plugins whose code the blocks run.
+    tasks : list of BlockTask
+        Blocks of the same contenders.
+    """
+
+    def __init__(self, group: tuple[str, ...], tasks: list[BlockTask]) -> None:
+        self.group, self.tasks = group, tasks
+        self.largest = max(tasks, key=lambda task: task.key.n)
+        self.taken: dict[float, float] = {}
+        self.ends, self.memory, self.lost = (0.0, 0.0, 0.0), 0, False
+        self._last, self._share, self._points, self._loading = _Part(-1, _SMALLEST), _SMALLEST, 1, 0.0
+        cells, count = self.largest.cells, len(self.largest.cells)
+        # From all over the list: neighbors are alike.
+        some = [list(cells)[:: count // size][:size] for size in sorted({1, math.isqrt(count), count})]
+        small = [replace(self.largest, cells={cell: _one_point(cells[cell]) for cell in chosen}) for chosen in some]
+        self.rungs = [*(task for task in small if _points(task) < _points(self.largest)), self.largest]
+
+    def next_part(self, left: float) -> _Part | None:
+        """Return the next part that some seconds are likely to be enough for: of more contenders, or else larger."""
+        if self.lost:
+            return None
+        rung, asked = self._last
+        wider = _Part(rung + 1, asked)
+        if wider.rung < len(self.rungs) and self.expected(wider) + self._loading <= left:
+            return wider
+        share = max(asked, self._share)
+        affordable = share * left / max(self.expected(self._last), _LEAST)
+        larger = _Part(rung, min(4 * share, affordable, 1.0))
+        return larger if larger.share > 1.5 * share else None
+
+    def expected(self, part: _Part) -> float:
+        """Return likely seconds of a part, no less than in proportion to judgments; 0: they are not known."""
+        growth = (_points(self.rungs[part.rung]) / self._points) ** (1 - _EXPONENT)
+        return float(self.taken.get(self._share, 0.0) * growth * max(part.share / self._share, 1.0))
+
+    def add(self, part: _Part, cost: Measured | None) -> None:
+        """Take the cost of a part; None: its contenders failed, and some take no block as small as that."""
+        wider, self._last = part.rung > self._last.rung, part
+        if cost is None:
+            return
+        seconds, self._share, self._points = cost.taken[-1], cost.share, _points(self.rungs[part.rung])
+        if wider:
+            # Time grows with the judgments as that of fewer contenders did.
+            growth = seconds / self.taken[self._share] if self._share in self.taken else 0.0
+            self.taken = {share: growth * then for share, then in self.taken.items() if growth}
+        self.taken[self._share] = seconds
+        self._loading += max(cost.taken[0] - seconds, 0.0)
+        self.memory = max(self.memory, cost.memory)
+        self.ends = self._ends()
+
+    def _ends(self) -> tuple[float, float, float]:
+        """Return least, likely and most seconds of all blocks."""
+        more = _points(self.largest) / self._points
+        loading = self._loading * min(available_cores(), len(self.tasks))
+        low, likely, high = loading, loading * math.sqrt(more), loading * more
+        for task in self.tasks:
+            spread = 1.0 if task.source == self.largest.source else _BORROWED
+            ends = self._of_share(task.key.n / self.largest.key.n)
+            # Contenders share draws and factorizations: time grows with their number as it does, or less.
+            low += ends[0] * more ** (1 - 2 * _EXPONENT) / spread
+            likely += ends[1] * more ** (1 - _EXPONENT)
+            high += ends[2] * more * spread
+        return low / _NOISE, likely, high * _NOISE
+
+    def _of_share(self, share: float) -> tuple[float, float, float]:
+        """Return least, likely and most seconds of the measured contenders, for a share of the largest block."""
+        shares, seconds = (np.array(column) for column in zip(*sorted(self.taken.items()), strict=True))
+        if shares[0] <= share <= shares[-1]:
+            inside = math.exp(np.interp(math.log(share), np.log(shares), np.log(seconds)))
+            return inside, inside, inside
+        end = 0 if share < shares[0] else -1
+        then, ratio = float(seconds[end]), share / float(shares[end])
+        exponents, slope = (0.0, 0.5, 1.0), 0.0
+        if end and len(shares) > 1:
+            grown = seconds[-1] / seconds[-2]
+            exponent = min(max(math.log(grown) / math.log(shares[-1] / shares[-2]), 0.0), 2.0)
+            exponents = (max(exponent - _EXPONENT, 0.0), exponent, exponent + _EXPONENT)
+            slope = max(seconds[-1] - seconds[-2], 0.0) / (shares[-1] - shares[-2])
+        powers = [then * ratio**exponent for exponent in exponents]
         # Costs that do not grow hide how others do: a line shows it, unless time grows faster.
-        line = max(self.then + self.slope * (task.key.n - self.n), powers[1])
-        # Contenders share draws and factorizations: time grows with their number as it does, or less.
-        shared = more ** (1 - _EXPONENT) if more > 1 else more
-        apart = max(more, 1.0) ** _EXPONENT
-        low, likely, high = min(*powers, line), line / math.sqrt(self.cold), max(*powers, line)
-        return shared * low / _NOISE / self.cold / apart, shared * likely, shared * high * _NOISE * apart
+        line = then + slope * (share - float(shares[-1])) if ratio > 1 else powers[1]
+        return min(*powers, line), max(line, powers[1]), max(*powers, line)
 
 
 def _points(task: BlockTask) -> int:
     return sum(len(found.points) for found in task.cells.values())
 
 
-class _Measuring:
+def _one_point(contender: Contender) -> Contender:
+    return Contender.single(contender.points[len(contender.points) // 2])
+
+
+class _Measuring(ExitStack):
     """Measurements in worker processes, one for each group of code, in `_LIMIT` seconds.
 
     Parameters
     ----------
     file : Path
         Data that blocks are drawn from.
-    curves : int
-        Number of curves to come.
     """
 
-    def __init__(self, file: Path, curves: int) -> None:
-        self._file, self._curves, self._left = file, curves, _LIMIT
-        self._worker: tuple[tuple[str, ...], Worker] | None = None
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.left = _LIMIT
+        self._file = file
+        self._workers: dict[tuple[str, ...], Worker] = {}
 
-    def __enter__(self) -> _Measuring:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._worker is not None:
-            self._worker[1].end()
-            self._worker = None
-
-    def curve(self, job: BlockJob) -> _Curve | None:
-        """Measure parts of a block, each larger than the last one, while time is left; None: there is no estimate."""
-        found = list[_Part]()
-        least = self._left * (1 - 1 / self._curves)
-        self._curves -= 1
-        for task, share, warm in _levels(job.task):
-            points = _points(task)
-            if found:
-                last = found[-1]
-                if last.warm and share <= last.cost.share:
-                    continue
-                growth = max(share / last.cost.share, 1.0) * points / last.points
-                known = last.warm and len(found) > 2 and last.cost.seconds >= _ENOUGH
-                # The first part loads code. Whatever was used before, all contenders get a second.
-                predicted = last.cost.seconds * growth / (_WARM if len(found) == 1 else 1.0)
-                if known or self._left - predicted < (least if last.warm else min(least, self._left - 1.0)):
-                    break
-            worker = self._worker_of(job.group)
-            cost = worker.call(measure, self._file, SentTask.from_task(task), share, timeout=PATIENCE)
-            if cost is None:
-                continue  # some contenders take no block as small as that
-            if not isinstance(cost, Measured):
-                self.__exit__()
-                break
-            found.append(_Part(points, warm, cost))
-            self._left -= cost.seconds
-        return _fitted(job.task, found) if found else None
-
-    def _worker_of(self, group: tuple[str, ...]) -> Worker:
-        """Return the worker of a group of code; one that was lost, or that served another group, has a successor."""
-        if self._worker is None or self._worker[0] != group:
-            self.__exit__()
-            self._worker = group, Worker()
-            self._worker[1].call(float, timeout=START)
-        return self._worker[1]
+    def climb(self, ladder: _Ladder, part: _Part) -> None:
+        """Measure a part of a block."""
+        if ladder.group not in self._workers:
+            self._workers[ladder.group] = self.enter_context(Worker())
+            self._workers[ladder.group].call(float, timeout=START)
+        sent = SentTask.from_task(ladder.rungs[part.rung])
+        expected = ladder.expected(part)
+        cost = self._workers[ladder.group].call(measure, self._file, sent, part.share, expected, timeout=PATIENCE)
+        if cost is None or isinstance(cost, Measured):
+            ladder.add(part, cost)
+            self.left -= sum(cost.taken) if cost else 0.0
+        else:
+            ladder.lost = True
+            self._workers.pop(ladder.group).end()
 
 
-class _Part(NamedTuple):
-    """A part of a block that was measured: points of its contenders, whether all code was loaded before, its cost."""
+def measure(file: Path, sent: SentTask, share: float, expected: float) -> Measured | None:
+    """Compute about a share of a block, in a worker process; None if every contender failed.
 
-    points: int
-    warm: bool
-    cost: Measured
-
-
-def _levels(task: BlockTask) -> Iterator[tuple[BlockTask, float, bool]]:
-    """Yield parts of a block, from small to large: some contenders with one point each, all of them, more judgments."""
-    count = len(task.cells)
-    for some in sorted({1, math.isqrt(count), count}):
-        # From all over the list: neighbors are alike.
-        chosen = list(task.cells)[:: count // some][:some]
-        yield replace(task, cells={cell: _one_point(task.cells[cell]) for cell in chosen}), _SMALLEST, False
-    share = _SMALLEST
-    while share <= 1:
-        yield task, share, True
-        share *= 4
-
-
-def _one_point(contender: Contender) -> Contender:
-    return Contender.single(contender.points[len(contender.points) // 2])
-
-
-def _fitted(task: BlockTask, found: list[_Part]) -> _Curve:
-    """Return the curve through the last two parts; from one alone, time may grow as n or not at all."""
-    last = found[-1]
-    exponent, off, slope, whole = 0.5, 0.5, 0.0, task.key.n
-    if len(found) > 1 and (before := found[-2]).points == last.points and before.cost.share < last.cost.share:
-        grown = math.log(last.cost.seconds / before.cost.seconds)
-        off = _EXPONENT
-        exponent = min(max(grown / math.log(last.cost.share / before.cost.share), 0.0), 2.0)
-        more = (last.cost.share - before.cost.share) * whole
-        slope = max(last.cost.seconds - before.cost.seconds, 0.0) / more
-    if last.cost.share == 1:
-        off = 0.0
-    cold = 1.0 if last.warm else _WARM
-    then, memory = last.cost.seconds, last.cost.memory
-    return _Curve(whole * last.cost.share, last.points, then, exponent, slope, memory, off, cold)
-
-
-def measure(file: Path, sent: SentTask, share: float) -> Measured | None:
-    """Compute about a share of a block, in a worker process; None if every contender failed."""
+    A part that takes much longer than expected is computed again: it may have loaded code.
+    """
     prepared, task, _ = received(file, sent)
     part = prepared.protocol.part(prepared, task, share)
-    begin = time.process_time()
-    block = run_block(part.prepared, part.task)
-    taken = max(time.process_time() - begin, 1e-6)
-    if all(cell.status == "error" for cell in block.cells):
-        return None
+    taken = list[float]()
+    while len(taken) < 1 or (len(taken) < 2 and taken[0] > _COLD * expected):
+        begin = time.process_time()
+        block = run_block(part.prepared, part.task)
+        taken.append(max(time.process_time() - begin, _LEAST))
+        if all(cell.status == "error" for cell in block.cells):
+            return None
     drawn = prepared.protocol.draw_bytes
     rest = drawn(prepared, task) - drawn(part.prepared, part.task)
-    return Measured(part.share, taken, peak_memory() + rest)
+    return Measured(part.share, tuple(taken), peak_memory() + rest)

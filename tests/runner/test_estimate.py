@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin.manager import get
 from rankbench.runner import estimate as estimates
 from rankbench.runner.blocks import run_block
-from rankbench.runner.estimate import Measured, estimate
-from rankbench.runner.jobs import LostProcess
+from rankbench.runner.estimate import Measured, estimate, measure
+from rankbench.runner.jobs import LostProcess, SentTask
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.worker_pool import Worker
 
@@ -48,7 +47,8 @@ def short(tmp_path: Path) -> str:
     losers = [f"m{(i % 4 + 1 + i // 4 % 3) % 4}" for i in range(200)]
     times = [date(1980, 1, 1) + timedelta(days=73 * i) for i in range(200)]
     path = tmp_path / "short.csv"
-    pl.DataFrame({"winner": winners, "loser": losers, "time": times}).write_csv(path)
+    rows = {"winner": winners, "loser": losers, "time": times, "first": [i % 5 < 3 for i in range(200)]}
+    pl.DataFrame(rows).write_csv(path)
     return str(path)
 
 
@@ -97,7 +97,9 @@ ITEMS, LOSSES = "web10k-like:queries=40,features=8", ["ndcg"]
         ("items", "LOG", "elo", [], 200, 0.25),
         ("one-step-ahead:blocks=4", "LOG", "elo", [], 200, 0.4),
         ("period-leaders:years=4", "LOG", "bradley-terry:penalty=firth", [], 200, 0.2),
+        ("left-advantage:years=10", "LOG", "bradley-terry:penalty=firth", [], 200, 1.0),
         ("anomaly", "known-density", "knn-distance", [], 400, 0.25),
+        ("pair-risk:densities=2", "", "rank-ad:loss=hinge,sigma=0.5,landmarks=20", [], 400, 0.25),
     ],
 )
 def test_a_part_of_a_block_is_a_block_that_a_protocol_computes(
@@ -112,49 +114,86 @@ def test_a_part_of_a_block_is_a_block_that_a_protocol_computes(
     assert part.share == pytest.approx(share)
 
 
-def fitted(*costs: tuple[float, float], n: int = 1000) -> estimates._Curve:
-    """Return the curve of a block with one contender of one point, whose parts took so many seconds."""
+def climbed(*costs: tuple[int, float, float], contenders: int = 1, n: tuple[int, ...] = (1000,)) -> estimates._Ladder:
+    """Return the ladder of blocks of one source, given the rung, share and seconds of their parts."""
     protocol = get(Protocol, "repair")
-    task = task_of(protocol.prepare(None, 1), ["erm"], n=n)
-    return estimates._fitted(task, [estimates._Part(1, True, Measured(*cost, 1000)) for cost in costs]), task
+    use = [f"erm:lambda={i + 1}" for i in range(contenders)]
+    ladder = estimates._Ladder((), [task_of(protocol.prepare(None, 1), use, n=each) for each in n])
+    for rung, share, seconds in costs:
+        ladder.add(estimates._Part(rung, share), Measured(share, (seconds,), 1000))
+    return ladder
+
+
+def ranged(low: float, likely: float, high: float) -> object:
+    """Return the ends of what measurements say, and of their noise."""
+    return pytest.approx((low / estimates._NOISE, likely, high * estimates._NOISE))
 
 
 @pytest.mark.parametrize("power", [1.0, 1.5])
 def test_time_grows_as_parts_say(power: float) -> None:
-    curve, task = fitted((1 / 64, 0.1), (1 / 16, 0.1 * 4**power))
-    low, seconds, high = curve.seconds(task)
+    low, seconds, high = climbed((0, 1 / 64, 0.1), (0, 1 / 16, 0.1 * 4**power)).ends
     assert seconds == pytest.approx(0.1 * 64**power)
     assert low < seconds < high
 
 
 def test_one_part_alone_leaves_open_how_time_grows() -> None:
-    curve, task = fitted((1 / 64, 1.0))
-    assert curve.seconds(task) == pytest.approx((1 / estimates._NOISE, 8, 64 * estimates._NOISE))
+    assert climbed((0, 1 / 64, 1.0)).ends == ranged(1, 8, 64)
+    assert climbed((0, 1.0, 1.0), n=(1000, 250)).ends == ranged(1 + 0.25, 1 + 0.5, 1 + 1)
 
 
 def test_a_cost_that_does_not_grow_hides_no_other() -> None:
-    curve, task = fitted((1 / 64, 1 + 1 / 64), (1 / 16, 1 + 1 / 16))
-    assert curve.seconds(task)[1] == pytest.approx(2.0)
+    assert climbed((0, 1 / 64, 1 + 1 / 64), (0, 1 / 16, 1 + 1 / 16)).ends[1] == pytest.approx(2.0)
 
 
-def test_the_time_of_a_whole_block_is_that_of_the_block() -> None:
-    curve, task = fitted((0.25, 1.0), (1.0, 3.0))
-    low, seconds, high = curve.seconds(task)
-    assert (low, seconds, high) == pytest.approx((3 / estimates._NOISE, 3, 3 * estimates._NOISE))
-    more = replace(task, cells={str(i): cell for i in range(16) for cell in task.cells.values()})
-    low, seconds, high = curve.seconds(more)
-    assert (low, seconds, high) == pytest.approx((12 / estimates._NOISE, 24, 48 * estimates._NOISE))
+def test_the_time_of_a_block_between_two_parts_is_between_theirs() -> None:
+    ladder = climbed((0, 0.25, 1.0), (0, 1.0, 4.0), n=(1000, 500, 250))
+    assert ladder.ends == ranged(7, 7, 7)
+
+
+def test_contenders_share_work_or_do_not() -> None:
+    assert climbed((1, 1.0, 3.0), contenders=16).ends == ranged(3 * 2, 3 * 4**0.75, 3 * 4)
+
+
+def test_more_contenders_take_longer_at_every_size() -> None:
+    ladder = climbed((0, 0.25, 1.0), (0, 0.5, 1.5), (1, 0.5, 6.0), contenders=4, n=(1000, 250))
+    assert ladder.taken == {0.25: 4.0, 0.5: 6.0}
+
+
+def test_each_process_loads_code_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "available_cores", lambda: 2)
+    for blocks, loads in ((1, 1), (2, 2), (3, 2)):
+        ladder = climbed(n=(1000,) * blocks)
+        ladder.add(estimates._Part(0, 1.0), Measured(1.0, (3.0, 1.0), 1000))
+        assert ladder.ends[1] == pytest.approx(2 * loads + blocks)
 
 
 def test_parts_grow_from_one_contender_to_the_whole_block(tmp_path: Path) -> None:
     made = api.planned(str(written(tmp_path / "small.toml", SMALL)))
-    task = made.plan.tasks[-1]
-    levels = list(estimates._levels(task))
-    assert [(len(part.cells), share, warm) for part, share, warm in levels] == [
-        *((1, 1 / 64, False), (2, 1 / 64, False), (4, 1 / 64, False)),
-        *((4, 4.0**power, True) for power in (-3, -2, -1, 0)),
-    ]
-    assert levels[-1][0] == task
+    ladder = estimates._Ladder((), made.plan.tasks)
+    parts = []
+    while part := ladder.next_part(1.0):
+        parts.append((len(ladder.rungs[part.rung].cells), part.share))
+        ladder.add(part, Measured(part.share, (0.1,), 1000))
+    assert parts == [*((count, 1 / 64) for count in (1, 2, 4)), *((4, 4.0**power) for power in (-2, -1, 0))]
+    assert ladder.rungs[-1] is ladder.largest
+
+
+def test_a_part_that_time_is_left_for_comes_next() -> None:
+    """All contenders are too dear, four times the judgments too; half of these are not."""
+    ladder = climbed((0, 1 / 64, 1.0), contenders=16)
+    assert ladder.next_part(4**0.75) == (1, 1 / 64)
+    assert ladder.next_part(2.0) == (0, 1 / 32)
+    assert ladder.next_part(1.4) is None
+
+
+def test_a_part_is_computed_again_where_it_took_longer_than_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = get(Protocol, "repair").prepare(None, 1)
+    task = task_of(made, ["erm"], n=64)
+    monkeypatch.setattr(estimates, "received", lambda *_: (made, task, []))
+    for expected, computed in ((0.0, 2), (1e6, 1)):
+        found = measure(Path(), SentTask.from_task(task), 1.0, expected)
+        assert found is not None
+        assert len(found.taken) == computed
 
 
 def test_plan_prints_what_it_estimates(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +212,7 @@ class Choosy(Worker):
 
     def call(self, function: Callable[..., Any], *arguments: Any, timeout: float) -> Any:
         found = super().call(function, *arguments, timeout=timeout)
-        return None if function is estimates.measure and arguments[-1] < 0.2 else found
+        return None if function is estimates.measure and arguments[2] < 0.2 else found
 
 
 def test_small_blocks_that_fail_are_followed_by_larger_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,14 +222,11 @@ def test_small_blocks_that_fail_are_followed_by_larger_ones(tmp_path: Path, monk
     assert found.seconds > 0
 
 
-class Silent:
+class Silent(Worker):
     """A worker that sends no result."""
 
     def call(self, *_: object, timeout: float) -> LostProcess:
         return LostProcess("timeout", f"no result within {timeout:g} s")
-
-    def end(self) -> None:
-        pass
 
 
 def test_blocks_without_a_measurement_are_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
