@@ -190,11 +190,7 @@ def _counts(asked: Question, tried: _Tried, widely: bool) -> dict[str, Any]:
     grades = "up to four vectors of grades from 0 to 4"
     if asked.noise == "independent":
         grades = "two grades from 0 to 4 for each item, independent"
-    return {
-        "laws": tried.laws,
-        "inconclusive": tried.inconclusive,
-        "sampler": sampler if asked.loss.graphs else grades,
-    }
+    return {"laws": tried.laws, "inconclusive": tried.inconclusive, "sampler": sampler if asked.loss.graphs else grades}
 
 
 def _small(asked: Question, law: Law, searched: dict[str, Any]) -> Certificate:

@@ -146,11 +146,7 @@ GRAPHS: tuple[Setting, ...] = (
 """For losses of graphs."""
 
 SCORES: tuple[Setting, ...] = (
-    _of_scores(
-        "known grades",
-        "grades (3, 2, 0), always",
-        (1.0, (3.0, 2.0, 0.0)),
-    ),
+    _of_scores("known grades", "grades (3, 2, 0), always", (1.0, (3.0, 2.0, 0.0))),
     _of_scores(
         "Z differs",
         "grades (1, 0, 0) with probability .6, (0, 2, 2) with .4: gains count most in the query with the smaller Z(s)",

@@ -124,11 +124,7 @@ def theorem_to_json(name: str) -> dict[str, Any]:
     if name != "Lemma 14":
         return {"name": name}
     # Columns: the leads d_12, d_13, d_23 as differences of numbers of at least 0.
-    places = {
-        "2>3": [(0, 0, -1), (1, -1, 1)],
-        "3>1": [(0, 1, 0), (1, -1, 1)],
-        "else": [(0, 0, 1), (0, -1, 0)],
-    }
+    places = {"2>3": [(0, 0, -1), (1, -1, 1)], "3>1": [(0, 1, 0), (1, -1, 1)], "else": [(0, 0, 1), (0, -1, 0)]}
     proofs = []
     for part, rows in places.items():
         signed = [[Fraction(s * c) for c in row for s in (1, -1)] for row in [(-1, 0, 0), *rows, (0, 1, -1)]]

@@ -324,10 +324,6 @@ def _silence() -> None:
 def _digest() -> str:
     """Return the digests of rankbench's and all plugins' code as a block's process there would have them."""
     done = subprocess.run(
-        [sys.executable, "-c", _DIGEST],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
+        [sys.executable, "-c", _DIGEST], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     return done.stdout.strip()

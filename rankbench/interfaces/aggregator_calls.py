@@ -110,11 +110,7 @@ def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> ND
 
 
 def sample_structure(
-    aggregator: Aggregator,
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
+    aggregator: Aggregator, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
 ) -> NDArray[np.float64]:
     """Return what an aggregator makes of a sample of k comparisons, each of some weight: shape (m,) or (m, m)."""
     if not isinstance(aggregator, ComparisonAggregator):

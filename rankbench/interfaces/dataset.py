@@ -205,10 +205,8 @@ def existing(path: Path, datasets: Iterable[str] = ()) -> Path:
         str(path).encode()
     except UnicodeEncodeError as error:
         # Polars takes paths as UTF-8 only; so do people, hence the escapes.
-        raise InputError(
-            "the path is not UTF-8; rename the file or its folder",
-            path=os.fsencode(path).decode(errors="backslashreplace"),
-        ) from error
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        raise InputError("the path is not UTF-8; rename the file or its folder", path=shown) from error
     if not path.exists():
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         names = list(datasets)

@@ -360,7 +360,7 @@ def unknown_metric(named: Sequence[str], metrics: Collection[str]) -> str:
 def order_of(results: ExperimentResults) -> list[str]:
     """Return the labels of all contenders, in the order of the suite."""
     order = {arm.label: arm.order for race in results.races for arm in race.arms}
-    return sorted(order, key=lambda label: order[label])
+    return sorted(order, key=order.__getitem__)
 
 
 def unfinished(results: ExperimentResults, labels: Iterable[str], n: Collection[int] | None = None) -> list[Omission]:

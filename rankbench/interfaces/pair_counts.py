@@ -197,14 +197,9 @@ class PairCounts:
         cells = np.column_stack([self.forward, self.backward, self.ties])
         pair, cell = np.nonzero(cells)
         low, high = self.low[pair], self.high[pair]
-        back = cell == 1
-        return Comparisons(
-            np.array([0, len(pair)], dtype=np.int64),
-            np.where(back, high, low).astype(np.int32),
-            np.where(back, low, high).astype(np.int32),
-            cells[pair, cell],
-            cell == 2,
-        )
+        winners = np.where(cell == 1, high, low).astype(np.int32)
+        losers = np.where(cell == 1, low, high).astype(np.int32)
+        return Comparisons(np.array([0, len(pair)], dtype=np.int64), winners, losers, cells[pair, cell], cell == 2)
 
     def observed(self) -> PairCounts:
         """Return the same without pairs of no weight, which resamples and folds may leave."""
@@ -218,16 +213,8 @@ class PairCounts:
         """
         # By number: a mask of pairs that come and go is guessed wrong by the processor, five times over.
         kept = np.flatnonzero(chosen)
-        return PairCounts(
-            self.items,
-            np.searchsorted(kept, self.starts),
-            self.high[kept],
-            self.forward[kept],
-            self.backward[kept],
-            self.ties[kept],
-            self.judgments,
-            self.weighted,
-        )
+        columns = (self.high[kept], self.forward[kept], self.backward[kept], self.ties[kept])
+        return PairCounts(self.items, np.searchsorted(kept, self.starts), *columns, self.judgments, self.weighted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,8 +301,7 @@ class Scales:
     def centered(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scores, shape (..., m), that sum to zero on every scale."""
         if len(self) == 1:
-            shifted: NDArray[np.float64] = scores - scores.mean(axis=-1, keepdims=True)
-            return shifted
+            return np.asarray(scores - scores.mean(axis=-1, keepdims=True), np.float64)
         rows = scores.reshape(-1, scores.shape[-1])
         means = np.stack([np.bincount(self.scale_of, row, len(self)) for row in rows]) / self.sizes
         return (rows - means[:, self.scale_of]).reshape(scores.shape)

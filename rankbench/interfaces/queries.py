@@ -130,12 +130,9 @@ class Comparisons(_Judgments):
         second = np.zeros(len(row), dtype=np.bool_)
         second[1:] = row[1:] == row[:-1]
         starts = np.concatenate([[0], np.cumsum(copies)])
-        return Comparisons(
-            starts[self.offsets],
-            np.where(second, self.losers[row], self.winners[row]),
-            np.where(second, self.winners[row], self.losers[row]),
-            self.weights[row] / copies[row],
-        )
+        winners = np.where(second, self.losers[row], self.winners[row])
+        losers = np.where(second, self.winners[row], self.losers[row])
+        return Comparisons(starts[self.offsets], winners, losers, self.weights[row] / copies[row])
 
     def __len__(self) -> int:
         return len(self.winners)
@@ -206,13 +203,9 @@ class Orders(_Judgments):
             return self
         lengths = np.diff(self.starts)
         ranked = np.repeat(self.weights != 0, lengths)
-        return Orders(
-            np.array([0, len(rows)], dtype=np.int64),
-            np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64),
-            self.items[ranked],
-            self.places[ranked],
-            self.weights[rows],
-        )
+        starts = np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64)
+        offsets = np.array([0, len(rows)], dtype=np.int64)
+        return Orders(offsets, starts, self.items[ranked], self.places[ranked], self.weights[rows])
 
 
 def _weighed_rows(weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -290,10 +283,5 @@ def implied_comparisons(orders: Orders) -> Comparisons:
     high, low = high[order], low[order]
     ballot = np.searchsorted(orders.starts, high, side="right") - 1
     ties = orders.places[high] == orders.places[low]
-    return Comparisons(
-        np.array([0, len(high)], dtype=np.int64),
-        orders.items[high],
-        orders.items[low],
-        orders.weights[ballot],
-        ties if ties.any() else None,
-    )
+    offsets, tied = np.array([0, len(high)], dtype=np.int64), ties if ties.any() else None
+    return Comparisons(offsets, orders.items[high], orders.items[low], orders.weights[ballot], tied)

@@ -49,8 +49,7 @@ def _read(value: object) -> object:
 
 
 Written = Annotated[
-    Spec,
-    GetPydanticSchema(lambda _, schema: schema(Annotated[Any, PlainValidator(_read), PlainSerializer(str)])),
+    Spec, GetPydanticSchema(lambda _, schema: schema(Annotated[Any, PlainValidator(_read), PlainSerializer(str)]))
 ]
 """A text in the contender grammar: read where the suite's file, or a run's record of it, is."""
 

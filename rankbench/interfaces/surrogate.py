@@ -74,8 +74,7 @@ class ScoreSurrogate(Surrogate):
             up, down = self.value_and_gradient(alpha + move, target), self.value_and_gradient(alpha - move, target)
             columns.append((up[1] - down[1]) / (2 * step))
         turned = np.stack(columns)
-        hessian: NDArray[np.float64] = 0.5 * (turned + turned.T)
-        return hessian
+        return np.asarray(0.5 * (turned + turned.T), np.float64)
 
     def exact(self, scores: ExactScores) -> ExactSurrogate | None:
         """Return phi(., s) of one score structure in rational numbers, or None: certificates are numerical.

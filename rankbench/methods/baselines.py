@@ -297,6 +297,12 @@ def _by_pair(said: Comparisons, items: Integers) -> tuple[Integers, Integers, Bo
     return found // int(items[-1]), found % int(items[-1]), won, np.append(starts, len(pair)).astype(np.int64)
 
 
+def _of_pairs(moments: Any, won: Booleans, starts: Integers, k: int, smoothing: float) -> tuple[Vector, Vector]:
+    mean, square = np.empty((2, len(starts) - 1))
+    moments(won, starts, k, smoothing, mean, square)
+    return mean, square
+
+
 class UStatistic(LogOddsRegression):
     """Fit score differences to log-odds averaged over *all* k-subsets of a pair's votes.
 
@@ -315,9 +321,7 @@ class UStatistic(LogOddsRegression):
         """Return the means of s and of s^2 over all k-subsets of each pair's votes."""
         from rankbench.methods.erm.kernels.sampling import subset_moments
 
-        mean, square = np.empty(len(starts) - 1), np.empty(len(starts) - 1)
-        subset_moments(won, starts, k, self.smoothing, mean, square)
-        return mean, square
+        return _of_pairs(subset_moments, won, starts, k, self.smoothing)
 
 
 class DisjointBatches(LogOddsRegression):
@@ -337,6 +341,4 @@ class DisjointBatches(LogOddsRegression):
         """Return the means of s and of s^2 over each pair's batches."""
         from rankbench.methods.erm.kernels.sampling import batch_moments
 
-        mean, square = np.empty(len(starts) - 1), np.empty(len(starts) - 1)
-        batch_moments(won, starts, k, self.smoothing, mean, square)
-        return mean, square
+        return _of_pairs(batch_moments, won, starts, k, self.smoothing)

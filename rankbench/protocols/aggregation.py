@@ -156,13 +156,7 @@ class AggregationTrial(Protocol):
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Make the populations and find their best orders."""
         made = make_populations(
-            self.law,
-            self.populations,
-            self.items,
-            seed,
-            cycle=self.cycle,
-            exposure=self.exposure,
-            judges=self.judges,
+            self.law, self.populations, self.items, seed, cycle=self.cycle, exposure=self.exposure, judges=self.judges
         )
         low, high = np.triu_indices(self.items, 1)
         pairs = made.shares[:, low] * made.shares[:, high]
@@ -200,18 +194,15 @@ class AggregationTrial(Protocol):
         structure = np.asarray(structure, dtype=np.float64)
         if not np.isfinite(structure).all():
             raise ContenderDiverged("the structure is not finite")
+        if "rmse" in metrics and structure.ndim == 2:
+            raise SpecError(f"{aggregator!s} makes weighted graphs, which have no rmse")
         scores, wins, orders = (prepared.arrays[f"populations.{name}"][p] for name in ("scores", "wins", "orders"))
-        found: dict[str, float] = {}
-        for metric in metrics:
-            if metric == "misordered":
-                found[metric] = misordered(structure, orders)
-            elif metric == "regret":
-                found[metric] = regret(structure, orders, wins)
-            elif structure.ndim == 1:
-                found[metric] = rmse(structure, scores)
-            else:
-                raise SpecError(f"{aggregator!s} makes weighted graphs, which have no {metric}")
-        return found
+        found = {
+            "misordered": lambda: misordered(structure, orders),
+            "regret": lambda: regret(structure, orders, wins),
+            "rmse": lambda: rmse(structure, scores),
+        }
+        return {metric: found[metric]() for metric in metrics}
 
     def _draw(self, prepared: Prepared, task: BlockTask, p: int) -> Comparisons | Orders:
         """Return the judgments of population p in this block."""

@@ -161,17 +161,10 @@ class ClickPrediction(Protocol):
         arrays = pack("train", **_arrays(take_selections(log.selections, train)))
         arrays |= pack("test", **_arrays(held)) | pack("items", offsets=log.item_offsets, judged=judged)
         scale = self._scale(len(train))
-        return Prepared(
-            self,
-            dataset,
-            fingerprint,
-            {"heldout": tuple(log.ids[q] for q in judged)},
-            arrays,
-            scale,
-            (*notes, *self._scaled_note(scale)),
-            {"heldout": "Queries (by their held-out sessions)"},
-            pool=len(train),
-        )
+        units: dict[Split, tuple[str, ...]] = {"heldout": tuple(log.ids[q] for q in judged)}
+        splits: dict[Split, str] = {"heldout": "Queries (by their held-out sessions)"}
+        notes += self._scaled_note(scale)
+        return Prepared(self, dataset, fingerprint, units, arrays, scale, tuple(notes), splits, pool=len(train))
 
     def _split_anew(self, dataset: Dataset, fingerprint: str, log: SelectionLog) -> Prepared:
         """Let every repetition split a log, whole sessions at a time; all held-out ones are judged together."""
@@ -184,23 +177,16 @@ class ClickPrediction(Protocol):
                 f"data set {dataset!s} has {count_text(sessions, 'session')}: to hold out a share "
                 f"{self.heldout:g} of them and to train on the others, {self.name} needs {fewest:,} or more"
             )
-        notes = (
+        note = (
             f"Every repetition holds out {held:,} of {sessions:,} sessions of {count_text(len(log), 'query')}, "
-            f"drawn anew, and trains on n of the other {sessions - held:,}.",
+            f"drawn anew, and trains on n of the other {sessions - held:,}."
         )
         scale = self._scale(len(log.selections) * (sessions - held) / sessions)
         arrays = pack("log", **_arrays(log.selections), session=session.astype(np.int64))
         arrays |= pack("items", offsets=log.item_offsets, held=np.array([held]))
-        return Prepared(
-            self,
-            dataset,
-            fingerprint,
-            {"heldout": ("all held-out sessions",)},
-            arrays,
-            scale,
-            (*notes, *self._scaled_note(scale)),
-            test_share=held / sessions,
-        )
+        notes = (note, *self._scaled_note(scale))
+        units: dict[Split, tuple[str, ...]] = {"heldout": ("all held-out sessions",)}
+        return Prepared(self, dataset, fingerprint, units, arrays, scale, notes, test_share=held / sessions)
 
     def _scale(self, training: float) -> float:
         return min(1.0, training / self.sessions)
@@ -218,32 +204,29 @@ class ClickPrediction(Protocol):
         order = np.random.default_rng(np.random.SeedSequence(entropy)).permutation(len(train))
         block = take_selections(train, order[: key.n])
 
+        offsets = prepared.arrays["items.offsets"]
+
         def judge(cell: str, contender: Contender) -> CellResult:
-            losses = self._judged(prepared, contender.component(SelectionAggregator), block, test, judged)
+            losses = self._losses(contender.component(SelectionAggregator), block, test, offsets.copy())
+            if judged is None:
+                losses = losses.mean(keepdims=True)
+            else:
+                losses = np.add.reduceat(losses, test.offsets[judged]) / test.counts[judged]
             return CellResult(cell, "done", losses={(METRIC, "heldout"): losses})
 
         return each_cell(task, judge)
 
-    def _judged(
-        self,
-        prepared: Prepared,
-        aggregator: SelectionAggregator,
-        block: Selections,
-        test: Selections,
-        judged: NDArray[np.int64] | None,
+    def _losses(
+        self, aggregator: SelectionAggregator, block: Selections, test: Selections, offsets: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return one contender's loss of each judged query, or (None) of all sessions together, shape (1,)."""
-        offsets = prepared.arrays["items.offsets"].copy()
+        """Return one contender's loss of each held-out session."""
         model = aggregator.fit(disposable_judgments(block), offsets)
         # A copy without clicks: nobody predicts what it has seen.
         blind = replace(disposable_judgments(test), clicked=np.zeros(len(test.items), np.bool_))
         chances = np.asarray(returned_numbers(model.probabilities(blind, offsets), "predictions"), np.float64)
         if chances.shape != test.items.shape or not np.isfinite(chances).all():
             raise ContenderFailed(f"predictions are not {len(test.items)} finite numbers")
-        losses = click_log_loss(chances, test, self.mix)
-        if judged is None:
-            return np.array([losses.mean()])
-        return np.add.reduceat(losses, test.offsets[judged]) / test.counts[judged]
+        return click_log_loss(chances, test, self.mix)
 
 
 def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: float) -> NDArray[np.float64]:

@@ -101,15 +101,10 @@ def win_log_loss(pairs: PairOutcomes, b: float, link: Link) -> float:
     return float(_terms(pairs.margins, pairs.won, pairs.lost, b, link, valued=True)[2]) / total if total else math.nan
 
 
-def _terms(
-    margins: NDArray[np.float64],
-    won: NDArray[np.float64],
-    lost: NDArray[np.float64],
-    b: float,
-    link: Link,
-    *,
-    valued: bool,
-) -> NDArray[np.float64]:
+Vector: TypeAlias = NDArray[np.float64]
+
+
+def _terms(margins: Vector, won: Vector, lost: Vector, b: float, link: Link, *, valued: bool) -> Vector:
     """Return slope, curvature and (if `valued`) value of the summed loss at b, shape (3,)."""
     from rankbench.protocols import kernels as links
 

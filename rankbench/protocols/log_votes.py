@@ -309,26 +309,17 @@ def _sentence(note: str) -> str:
     return f"{note[:1].upper()}{note[1:]}."
 
 
+_VOTE_COLUMNS = ("winners", "losers", "ties", "weights", "judges", "groups", "times", "rest")
+
+
 def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
     """Return votes as arrays of a `Prepared`."""
     # Not an array of texts: those have one width, that of the longest name, and lose a last NUL.
     names = [name.encode() for name in votes.items]
-    arrays: dict[str, NDArray[Any]] = {
-        "names": np.frombuffer(b"".join(names), dtype=np.uint8),
-        "ends": np.cumsum([len(name) for name in names], dtype=np.int64),
-        "winners": votes.winners,
-        "losers": votes.losers,
-        "ties": votes.ties,
-        "groups": votes.groups,
-    }
-    arrays |= arrays_of(votes.covariates)
-    known = {
-        "rest": votes.rest,
-        "weights": None if votes.alike else votes.weights,
-        "judges": votes.judges,
-        "times": votes.times,
-    }
-    return pack("votes", **arrays, **{name: array for name, array in known.items() if array is not None})
+    text, ends = np.frombuffer(b"".join(names), np.uint8), np.cumsum([len(name) for name in names], dtype=np.int64)
+    known = {name: getattr(votes, name) for name in _VOTE_COLUMNS if name != "weights" or not votes.alike}
+    known |= {"names": text, "ends": ends, **arrays_of(votes.covariates)}
+    return pack("votes", **{name: array for name, array in known.items() if array is not None})
 
 
 def unpack_items(prepared: Prepared) -> list[str]:
@@ -339,19 +330,10 @@ def unpack_items(prepared: Prepared) -> list[str]:
 
 def unpack_votes(prepared: Prepared) -> Votes:
     """Return what `pack_votes` packed."""
-    of = unpack(prepared.arrays, "votes")
-    return Votes(
-        unpack_items(prepared),
-        of["winners"],
-        of["losers"],
-        of["ties"],
-        of["weights"] if "weights" in of else all_ones(len(of["winners"])),
-        of.get("judges"),
-        of["groups"],
-        of.get("times"),
-        covariates=covariates_of(of),
-        rest=of.get("rest"),
-    )
+    of: dict[str, Any] = unpack(prepared.arrays, "votes")
+    columns: dict[str, Any] = {"weights": all_ones(len(of["winners"])), "judges": None, "times": None}
+    columns |= {name: of[name] for name in _VOTE_COLUMNS if name in of}
+    return Votes(items=unpack_items(prepared), covariates=covariates_of(of), **columns)
 
 
 class LogProtocol(Protocol):

@@ -99,16 +99,10 @@ class OneStepAhead(LogProtocol):
         named = times.unique(maintain_order=True)
         order = votes.order_note()
         kept = [note for note in log.notes if note[1:].rstrip(".") != order[1:]]
-        return Prepared(
-            self,
-            dataset,
-            log.fingerprint,
-            {"heldout": stretch_names(named, steps)},
-            {name: log.arrays[name] for name in ("votes.names", "votes.ends")} | steps.packed(),
-            float(votes.count),
-            (*kept, *_notes(steps)),
-            pool=votes.count,
-        )
+        arrays = {name: log.arrays[name] for name in ("votes.names", "votes.ends")} | steps.packed()
+        units: dict[Split, tuple[str, ...]] = {"heldout": stretch_names(named, steps)}
+        notes, count = (*kept, *_notes(steps)), votes.count
+        return Prepared(self, dataset, log.fingerprint, units, arrays, float(count), notes, pool=count)
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot rank the items of a log; empty if it can."""
@@ -134,9 +128,8 @@ class OneStepAhead(LogProtocol):
         whole = unpack_steps(prepared.arrays)
         steps = whole.up_to(max(1, round(whole.count * share)))
         units: dict[Split, tuple[str, ...]] = {"heldout": prepared.units["heldout"][: steps.count]}
-        return BlockPart(
-            replace(prepared, units=units, arrays=dict(prepared.arrays) | steps.packed()), task, len(steps) / len(whole)
-        )
+        fewer = replace(prepared, units=units, arrays=dict(prepared.arrays) | steps.packed())
+        return BlockPart(fewer, task, len(steps) / len(whole))
 
 
 def _judged(steps: Steps, items: list[str], metrics: Sequence[str], cell: str, contender: Contender) -> CellResult:

@@ -21,14 +21,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
 from rankbench.protocols.judging import each_cell
-from rankbench.protocols.log_votes import (
-    LogProtocol,
-    misfit_of,
-    unpack_grouped,
-    unpack_items,
-    unpack_votes,
-    votes_of,
-)
+from rankbench.protocols.log_votes import LogProtocol, misfit_of, unpack_grouped, unpack_items, unpack_votes, votes_of
 from rankbench.protocols.trial import Trial, trial_losses
 
 EXPOSED = (
@@ -112,23 +105,15 @@ class OwnLog(LogProtocol):
         grouping, why = chosen_grouping(log.votes, self.folds)
         if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":
             raise SpecError("the log has no folds by judge: those by pair stand in for them already")
-        notes = (*log.notes, *([EXPOSED] if grouping != "time" else []), *why)
-        if grouping == "time":
-            notes = (
-                *notes,
-                f"Folds by time are rough: there are {FOLDS} runs, whatever --reps says, which learn from different "
-                "amounts. Intervals do not contain drift (changes with time).",
-            )
-        return Prepared(
-            self,
-            dataset,
-            log.fingerprint,
-            {"heldout": ("all held-out votes",)},
-            log.arrays | log.grouped(grouping),
-            float(log.votes.count),
-            notes,
-            fixed=FOLDS if grouping == "time" else None,
+        by_time = (
+            f"Folds by time are rough: there are {FOLDS} runs, whatever --reps says, which learn from different "
+            "amounts. Intervals do not contain drift (changes with time)."
         )
+        notes = (*log.notes, *why, by_time) if grouping == "time" else (*log.notes, EXPOSED, *why)
+        units: dict[Split, tuple[str, ...]] = {"heldout": ("all held-out votes",)}
+        arrays, scale = log.arrays | log.grouped(grouping), float(log.votes.count)
+        fixed = FOLDS if grouping == "time" else None
+        return Prepared(self, dataset, log.fingerprint, units, arrays, scale, notes, fixed=fixed)
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot rank the items of a log; empty if it can."""

@@ -104,10 +104,7 @@ class PeriodLeaders(PeriodProtocol):
 
     name: ClassVar[str] = "period-leaders"
     source: ClassVar[str] = "[MWR24]_"
-    metrics: ClassVar[tuple[Metric, ...]] = (
-        *RANKING_METRICS,
-        Metric(VOTES, "maximize", "Votes that the item is in."),
-    )
+    metrics: ClassVar[tuple[Metric, ...]] = (*RANKING_METRICS, Metric(VOTES, "maximize", "Votes that the item is in."))
     splits: ClassVar[dict[Split, str]] = {"design": "Stretches of time, and who was first"}
 
     years: int = Field(default=1, ge=1, le=1000, description="Years of a stretch.")

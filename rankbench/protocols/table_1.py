@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,14 +131,11 @@ class Table1(Protocol):
 
     def _metric(self, prepared: Prepared, seed: int) -> Metric:
         """Return the metric with its chance level, half the mean weight of the test pairs, and its highest value."""
-        weights = [
-            self._pairs(
-                self._parts(prepared, seed, repetition)[TEST],
-                self.test,
-                (*draw_entropy(seed, prepared.fingerprint, repetition), TEST),
-            ).weights.mean()
-            for repetition in range(FOLDS * self.partitions)
-        ]
+        weights = []
+        for repetition in range(FOLDS * self.partitions):
+            entropy = (*draw_entropy(seed, prepared.fingerprint, repetition), TEST)
+            test = self._parts(prepared, seed, repetition)[TEST]
+            weights.append(self._pairs(test, self.test, entropy).weights.mean())
         ratings = prepared.arrays["ratings.ratings"]
         return replace(self.metrics[0], high=float(np.ptp(ratings)), chance=float(np.mean(weights)) / 2)
 
@@ -251,18 +248,13 @@ def _loss(queries: Queries, pairs: RatedPairs, fitted: Fitted) -> float:
     return pairs.disagreement(usable_scores(own_scores(fitted, queries), len(queries.labels)))
 
 
-def _contender(
-    cell: str,
-    methods: list[Method],
-    block: Block,
-    validation: Callable[[Fitted], float],
-    test: Callable[[Fitted], float],
-) -> CellResult:
+LossOfFit: TypeAlias = Callable[[Fitted], float]
+
+
+def _contender(cell: str, methods: list[Method], block: Block, validation: LossOfFit, test: LossOfFit) -> CellResult:
     """Fit a contender's points, choose by validation loss, and judge the chosen one."""
     outcomes = _fitted(block, methods)
-    losses = [
-        outcome if isinstance(outcome, Exception) else guarded(partial(validation, outcome)) for outcome in outcomes
-    ]
+    losses = [one if isinstance(one, Exception) else guarded(partial(validation, one)) for one in outcomes]
     usable = {index: loss for index, loss in enumerate(losses) if isinstance(loss, float)}
     if not usable:
         trouble = next(loss for loss in losses if isinstance(loss, Exception))

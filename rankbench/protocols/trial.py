@@ -171,13 +171,9 @@ def _blind_margins(fit: ControlledFit, votes: CovariateVotes) -> NDArray[np.floa
     """
     signs = np.where(votes.first > votes.second, -1.0, 1.0)
     values = votes.covariates.values
-    shown = CovariateVotes(
-        votes.items,
-        np.minimum(votes.first, votes.second),
-        np.maximum(votes.first, votes.second),
-        np.zeros((len(votes), 3)),
-        replace(votes.covariates, values=values * signs.astype(values.dtype)[:, None]),
-    )
+    turned = replace(votes.covariates, values=values * signs.astype(values.dtype)[:, None])
+    low, high = np.minimum(votes.first, votes.second), np.maximum(votes.first, votes.second)
+    shown = CovariateVotes(votes.items, low, high, np.zeros((len(votes), 3)), turned)
     margins = np.array(fit.margins(shown))
     return margins * signs if margins.shape == signs.shape else margins
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS
 from rankbench.errors import SpecError
-from rankbench.interfaces.cell import CellResult, Split
+from rankbench.interfaces.cell import CellResult, Direction, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
@@ -66,6 +66,11 @@ class _Votes(NamedTuple):
     orders: list[NDArray[np.bool_]]
 
 
+def _size(name: str, sentence: str, direction: Direction = "minimize", low: float | None = 0) -> Metric:
+    """Return a metric that is a size, such as a bound."""
+    return Metric(name, direction, sentence, low, quality=False)
+
+
 class UStatistics(Protocol):
     r"""Estimators of a risk from n votes on queries with power-law frequencies (Assumption D).
 
@@ -114,31 +119,13 @@ class UStatistics(Protocol):
         Metric("deviation", sentence="Standard deviation of the empirical risk, at fixed scores.", low=0),
         Metric("excess", sentence="Mean risk of the minimizer above the least risk.", low=0),
         Metric("instability", sentence="Change of the minimizer with the order of the same votes.", low=0),
-        Metric(
-            "sup-deviation", sentence="Mean of the largest difference of empirical risk and risk over a class.", low=0,
-            quality=False,
-        ),
-        Metric(
-            "order-bias", sentence="Largest difference of the risk at order k and the limit, over a class.", low=0,
-            quality=False,
-        ),
-        Metric(
-            "rho", "maximize", "Exponent at which the bias falls from order k to 2k; expected: at least 1/2.",
-            quality=False,
-        ),
-        Metric(
-            "sampling-bias", sentence="Largest difference of (20) and the risk at order k, over a class.", low=0,
-            quality=False,
-        ),
-        Metric(
-            "sampling-bound", sentence="Bound of Lemma 7 on the difference of (20) and the risk at order k.", low=0,
-            quality=False,
-        ),
-        Metric(
-            "deviation-bound", sentence="Deviation (4) that is exceeded with a chance of 5% at most, at fixed scores.",
-            low=0, quality=False,
-        ),
-    )  # fmt: skip
+        _size("sup-deviation", "Mean of the largest difference of empirical risk and risk over a class."),
+        _size("order-bias", "Largest difference of the risk at order k and the limit, over a class."),
+        _size("rho", "Exponent at which the bias falls from order k to 2k; expected: at least 1/2.", "maximize", None),
+        _size("sampling-bias", "Largest difference of (20) and the risk at order k, over a class."),
+        _size("sampling-bound", "Bound of Lemma 7 on the difference of (20) and the risk at order k."),
+        _size("deviation-bound", "Deviation (4) that is exceeded with a chance of 5% at most, at fixed scores."),
+    )
     splits: ClassVar[dict[Split, str]] = {"design": "Worlds (true scores and chances that votes are drawn from)"}
     counts: ClassVar[str] = "votes in each world"
     judged_on: ClassVar[str] = "worlds"
@@ -255,15 +242,11 @@ class UStatistics(Protocol):
                 fitted = [risk(x @ method.solve(x, w, mean)) for w, mean, _ in moments]
                 return float(np.mean(fitted)) - least
 
+            def largest(w: Vector, mean: Vector, square: Vector) -> float:
+                return _largest(x, w - p, w * mean - p * limit, float(w @ square - p @ limit**2))
+
             measures["excess"] = excess
-            measures["sup-deviation"] = lambda: float(
-                np.mean(
-                    [
-                        _largest(x, w - p, w * mean - p * limit, float(w @ square - p @ limit**2))
-                        for w, mean, square in moments
-                    ]
-                )
-            )
+            measures["sup-deviation"] = lambda: float(np.mean([largest(*one) for one in moments]))
 
         def instability() -> float:
             starts = votes.draws[0][1]

@@ -29,11 +29,12 @@ PHIS: dict[PhiName, PairwiseFormula] = {
 }
 
 
-def exact_pushes(weights: Sequence[Fraction], phi: PhiName, sign: int = 1) -> ExactSurrogate | None:
+def exact_pushes(weights: Sequence[Fraction] | None, phi: PhiName, sign: int = 1) -> ExactSurrogate | None:
     """Return ``sum_j w_j sum_l phi(sign (alpha_j - alpha_l))`` in rational numbers."""
-    written, m = PHIS[phi].exact_phi(), len(weights)
-    if written is None:
+    written = PHIS[phi].exact_phi()
+    if written is None or weights is None:
         return None
+    m = len(weights)
     pairs = {((j, k) if sign > 0 else (k, j)): (weights[j], Fraction(0)) for j in range(m) for k in range(m) if j != k}
     return pairwise_terms(m, pairs, written)
 
@@ -101,8 +102,7 @@ class OrderPreserving(OrderPreservingFamily, GainShares):
 
     def exact(self, scores: ExactScores) -> ExactSurrogate | None:
         """Return the sum in rational numbers."""
-        shares = self.exact_shares(scores)
-        return exact_pushes(shares, self.phi) if shares is not None else None
+        return exact_pushes(self.exact_shares(scores), self.phi)
 
     def exact_rule(self) -> Mapping[str, object]:
         """Return the rule of this form."""
@@ -141,8 +141,7 @@ class OrderPreservingERR(OrderPreservingFamily):
 
     def exact(self, scores: ExactScores) -> ExactSurrogate | None:
         """Return the sum in rational numbers."""
-        weights = exact_satisfaction(self.gain, scores, self.top)
-        return exact_pushes(weights, self.phi) if weights is not None else None
+        return exact_pushes(exact_satisfaction(self.gain, scores, self.top), self.phi)
 
     def exact_rule(self) -> Mapping[str, object]:
         """Return the rule of this form."""
@@ -174,8 +173,7 @@ class OrderPreservingAsPrinted(GainShares):
 
     def exact(self, scores: ExactScores) -> ExactSurrogate | None:
         """Return the sum in rational numbers."""
-        shares = self.exact_shares(scores)
-        return exact_pushes(shares, self.phi, -1) if shares is not None else None
+        return exact_pushes(self.exact_shares(scores), self.phi, -1)
 
     def exact_rule(self) -> Mapping[str, object]:
         """Return the rule of this form."""

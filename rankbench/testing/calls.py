@@ -261,10 +261,7 @@ def _score_surrogate(
 
     # The target is made anew each time: a target that cannot be had is this call's trouble.
     yield Call(
-        f"value and gradient of {label}",
-        lambda: (alpha.copy(), np.array(it.target(scores.copy()))),
-        run,
-        ((), (m,)),
+        f"value and gradient of {label}", lambda: (alpha.copy(), np.array(it.target(scores.copy()))), run, ((), (m,))
     )
 
 
@@ -341,12 +338,12 @@ def objectives(subject: Subject) -> list[Objective]:
 
 def _of_scores(it: ScoreSurrogate, scores: Vector) -> Objective:
     target = np.array(it.target(scores.copy()))
-    return Objective(
-        f"{len(scores)} items",
-        len(scores),
-        lambda alpha: float(it.value_and_gradient(alpha.copy(), target.copy())[0]),
-        lambda alpha: np.asarray(it.value_and_gradient(alpha.copy(), target.copy())[1]),
-    )
+
+    def both(alpha: Vector) -> tuple[float, Vector]:
+        return it.value_and_gradient(alpha.copy(), target.copy())
+
+    m = len(scores)
+    return Objective(f"{m} items", m, lambda alpha: float(both(alpha)[0]), lambda alpha: np.asarray(both(alpha)[1]))
 
 
 def _of_edges(it: PairwiseSurrogate, adjacency: Vector) -> Objective:
@@ -360,8 +357,5 @@ def _of_edges(it: PairwiseSurrogate, adjacency: Vector) -> Objective:
         return np.asarray(np.bincount(i, slopes, m) - np.bincount(j, slopes, m))
 
     return Objective(
-        f"{m} items, {len(i)} edges",
-        m,
-        lambda alpha: float(weights @ it.phi(alpha[i] - alpha[j] - offsets)),
-        gradient,
+        f"{m} items, {len(i)} edges", m, lambda alpha: float(weights @ it.phi(alpha[i] - alpha[j] - offsets)), gradient
     )

@@ -148,17 +148,12 @@ def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]
     causes = [cause for status in manager.statuses() if status.distribution == distribution for cause in status.causes]
     causes = list(dict.fromkeys((*causes, *manager.plugins().registry.contested(distribution))))
     suites = manager.suites()
-    targets = [
-        (kind, text)
-        for kind in (*KINDS, SUITE)
-        for name in manager.names(kind)
-        if manager.origin(kind, name).distribution == distribution
-        for text in (
-            [str(suites[name])]
-            if kind == SUITE
-            else [name, *(_specs_at_bounds(manager.component_class(base_of(kind), name)) if kind in CALLED else ())]
-        )
-    ]
+    targets = []
+    for kind in (*KINDS, SUITE):
+        for name in manager.names(kind):
+            if manager.origin(kind, name).distribution == distribution:
+                bounds = _specs_at_bounds(manager.component_class(base_of(kind), name)) if kind in CALLED else []
+                targets += [(kind, text) for text in ([str(suites[name])] if kind == SUITE else [name, *bounds])]
     results = [
         _check_result(label, "loads", "; ".join(causes)),
         _check_result(label, "import-touches-nothing", f"importing it changes {traces[0]}" if traces else ""),

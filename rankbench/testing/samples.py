@@ -186,13 +186,8 @@ def random_comparisons(design: Queries, per_query: int, seed: int, silent: tuple
         winners.append(np.where(first, i, j))
         losers.append(np.where(first, j, i))
         counts.append(k)
-    n = sum(counts)
-    return Comparisons(
-        np.cumsum(counts).astype(np.int64),
-        np.concatenate(winners).astype(np.int32),
-        np.concatenate(losers).astype(np.int32),
-        np.ones(n),
-    )
+    won, lost = (np.concatenate(side).astype(np.int32) for side in (winners, losers))
+    return Comparisons(np.cumsum(counts).astype(np.int64), won, lost, np.ones(sum(counts)))
 
 
 def relabelled_sample(
@@ -206,8 +201,5 @@ def relabelled_sample(
     low = np.repeat(design.offsets[:-1], comparisons.counts)
     winners = (moved[low + comparisons.winners] - low).astype(np.int32)
     losers = (moved[low + comparisons.losers] - low).astype(np.int32)
-    return (
-        Queries(list(design.ids), design.offsets.copy(), x, labels),
-        Comparisons(comparisons.offsets.copy(), winners, losers, comparisons.weights.copy()),
-        moved,
-    )
+    said = Comparisons(comparisons.offsets.copy(), winners, losers, comparisons.weights.copy())
+    return Queries(list(design.ids), design.offsets.copy(), x, labels), said, moved

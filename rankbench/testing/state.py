@@ -38,15 +38,14 @@ class State:
         """Take a snapshot."""
         found = cls.lasting()
         name, keys, *rest = np.random.get_state()  # noqa: NPY002 (the legacy state is guarded)
-        found.settings.update(
-            {
-                "numpy.random's global state": (name, np.asarray(keys).tobytes(), *rest),
-                "the global state of random": random.getstate(),
-                "the warning filters": list(warnings.filters),
-                "the environment": dict(os.environ),
-                "the number of BLAS threads": _blas_threads(),
-            }
-        )
+        now = {
+            "numpy.random's global state": (name, np.asarray(keys).tobytes(), *rest),
+            "the global state of random": random.getstate(),
+            "the warning filters": list(warnings.filters),
+            "the environment": dict(os.environ),
+            "the number of BLAS threads": _blas_threads(),
+        }
+        found.settings.update(now)
         return found
 
     @classmethod

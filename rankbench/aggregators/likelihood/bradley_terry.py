@@ -21,13 +21,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.likelihood.laplacian_system import PATIENCE, Laplacian
 from rankbench.core.system import in_halves
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.interfaces.pair_counts import (
-    PairCounts,
-    Scales,
-    connected_components,
-    strongly_connected,
-    within,
-)
+from rankbench.interfaces.pair_counts import PairCounts, Scales, connected_components, strongly_connected, within
 from rankbench.interfaces.resamples import Resamples
 
 _SHARE = 2 / 3
@@ -122,11 +116,7 @@ class PairFit:
 
 
 def fit_bradley_terry(
-    counts: PairCounts,
-    *,
-    ridge: float = 0.0,
-    start: NDArray[np.float64] | None = None,
-    tolerance: float = 1e-6,
+    counts: PairCounts, *, ridge: float = 0.0, start: NDArray[np.float64] | None = None, tolerance: float = 1e-6
 ) -> PairFit:
     r"""Maximize the Bradley-Terry likelihood [BT52]_ of counted judgments, perhaps with a ridge; ties are half wins.
 
@@ -210,11 +200,7 @@ def fit_bradley_terry(
 
 
 def refitted(
-    fit: PairFit,
-    resamples: Resamples,
-    *,
-    more: NDArray[np.float64] | None = None,
-    tolerance: float = 1e-5,
+    fit: PairFit, resamples: Resamples, *, more: NDArray[np.float64] | None = None, tolerance: float = 1e-5
 ) -> NDArray[np.float64]:
     """Fit resamples of the log that `fit` was made from, with its ridge; ties are half wins.
 

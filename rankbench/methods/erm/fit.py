@@ -142,15 +142,10 @@ class _Fits:
         return self.stream.singles()
 
     def _single(self, contender: Composition) -> MeanTarget | None:
-        surrogate = contender.surrogate
-        if (
-            contender.k != 1
-            or contender.aggregator.needs_truth
-            or _any_order(contender)
-            or not isinstance(surrogate, ScoreSurrogate)
-        ):
+        surrogate, aggregator = contender.surrogate, contender.aggregator
+        if contender.k != 1 or aggregator.needs_truth or _any_order(contender):
             return None
-        return single_target(self.block, contender.aggregator, surrogate)
+        return single_target(self.block, aggregator, surrogate) if isinstance(surrogate, ScoreSurrogate) else None
 
     def outcomes(self) -> dict[str, Outcome]:
         """Run the stream if anybody needs it, then finish every contender."""
