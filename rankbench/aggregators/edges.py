@@ -161,9 +161,7 @@ class Identity(ComparisonAggregator):
         self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
     ) -> NDArray[np.float64]:
         """Return the first judgment's adjacency matrix, shape (m, m)."""
-        adjacency = np.zeros((m, m))
-        adjacency[winners[0], losers[0]] = weights[0]
-        return adjacency
+        return self.from_comparisons(Comparisons(np.array([0, len(winners)]), winners, losers, weights), m)
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the first judgment's adjacency matrix; a tie is half an edge each way."""

@@ -123,8 +123,7 @@ def on_scale(
     highest = np.full(len(sizes), -np.inf)
     np.maximum.at(highest, of, logs)
     ratios = np.exp(logs - highest[of])
-    scores: NDArray[np.float64] = ratios / (np.bincount(of, ratios) / sizes)[of]
-    return scores
+    return np.asarray(ratios / (np.bincount(of, ratios) / sizes)[of], np.float64)
 
 
 class RatioAggregator(LogOddsAggregator):

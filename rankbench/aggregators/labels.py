@@ -39,8 +39,7 @@ class LimitScores(LabelAggregator):
         """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
         m = len(labels)
         above = labels - labels.min()  # equal labels make zeros, whatever they are
-        scores: NDArray[np.float64] = (m * above - above.sum()) / max(m - 1, 1)
-        return scores
+        return np.asarray((m * above - above.sum()) / max(m - 1, 1), np.float64)
 
 
 class LabelScores(LabelAggregator):

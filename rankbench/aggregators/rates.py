@@ -62,8 +62,7 @@ class Borda(CountAggregator):
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the Borda counts, shape (m,)."""
         won, lost = counts.won_and_lost()
-        scores: NDArray[np.float64] = (won - lost) / won.sum()
-        return scores
+        return np.asarray((won - lost) / won.sum(), np.float64)
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""

@@ -64,8 +64,7 @@ class ClickModel:
         lengths = np.diff(selections.starts)
         if not self.stops:
             total = np.add.reduceat(x, first) if len(first) else np.zeros(0)
-            shares: NDArray[np.float64] = x / np.repeat(np.maximum(total, 1.0), lengths)
-            return shares
+            return np.asarray(x / np.repeat(np.maximum(total, 1.0), lengths), np.float64)
         longest = int(lengths.max(initial=0))
         left = np.ones(len(lengths))
         result = np.empty_like(x)

@@ -224,8 +224,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         x = validate_data(self, X, dtype=np.float32, reset=False)
-        scores: NDArray[np.float64] = _found(Model, self.model).features(x) @ self.coef_
-        return scores
+        return np.asarray(_found(Model, self.model).features(x) @ self.coef_, np.float64)
 
     def score(self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@10 over queries, from 0 to 1; higher is better.

@@ -310,5 +310,4 @@ def _joined(categories: Sequence[CategoryEstimates], m: int) -> NDArray[np.int64
 def _solved(factor: NDArray[np.floating], right: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.linalg import cho_solve
 
-    found: NDArray[np.float64] = cho_solve((factor, True), right)
-    return found
+    return np.asarray(cho_solve((factor, True), right), np.float64)

@@ -37,8 +37,7 @@ class _Softmax(ScoreSurrogate):
         """Return ``sum(w) (diag(p) - p p')`` with p the softmax of alpha, shape (m, m)."""
         raised = np.exp(alpha - alpha.max())
         shares = raised / raised.sum()
-        hessian: NDArray[np.float64] = target.sum() * (np.diag(shares) - np.outer(shares, shares))
-        return hessian
+        return np.asarray(target.sum() * (np.diag(shares) - np.outer(shares, shares)), np.float64)
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
@@ -67,8 +66,7 @@ class ListNet(_Softmax):
     def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the softmax of s, shape (m,)."""
         raised = np.exp(scores - scores.max())
-        shares: NDArray[np.float64] = raised / raised.sum()
-        return shares
+        return np.asarray(raised / raised.sum(), np.float64)
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""

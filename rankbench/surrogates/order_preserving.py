@@ -76,8 +76,7 @@ class OrderPreservingFamily(ScoreSurrogate):
         """Return the Laplacian of the graph with weights ``w_j phi''(alpha_j - alpha_l)``, shape (m, m)."""
         graph = target[:, None] * PHIS[self.phi].ddphi(alpha[:, None] - alpha[None, :])
         graph = graph + graph.T
-        hessian: NDArray[np.float64] = np.diag(graph.sum(axis=1)) - graph
-        return hessian
+        return np.asarray(np.diag(graph.sum(axis=1)) - graph, np.float64)
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`, O(m^2)."""

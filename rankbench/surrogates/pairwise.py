@@ -344,13 +344,11 @@ class LinearPower(ValueRegularized):
 
     def slope(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``sign(a) |a|^(p-1)``."""
-        slope: NDArray[np.float64] = np.sign(alpha) * np.abs(alpha) ** (self.power - 1)
-        return slope
+        return np.asarray(np.sign(alpha) * np.abs(alpha) ** (self.power - 1), np.float64)
 
     def inverse(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``sign(g) |g|^(1/(p-1))``."""
-        inverse: NDArray[np.float64] = np.sign(slope) * np.abs(slope) ** (1 / (self.power - 1))
-        return inverse
+        return np.asarray(np.sign(slope) * np.abs(slope) ** (1 / (self.power - 1)), np.float64)
 
     def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the diagonal matrix of ``(p - 1) |a|^(p-2) / m``, infinite at 0 for p < 2, shape (m, m)."""

@@ -297,8 +297,7 @@ def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: PairFit) -> NDArra
     by_tie = np.array([[0.0], [0.0], [1.0]]) - r
     form = by_lead**2 * (graph.distances(inverse) + gap**2 * spread)
     form += spread * (by_tie**2 - 2 * by_lead * by_tie * gap)
-    more: NDArray[np.float64] = np.maximum(judged * chances * form / 2, _LEAST)
-    return more
+    return np.asarray(np.maximum(judged * chances * form / 2, _LEAST), np.float64)
 
 
 def _check(counts: PairCounts) -> None:

@@ -261,5 +261,4 @@ def solve_positive(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> ND
         raise ContenderDiverged(SEPARATED) from error
     scaled = scale[:, None] * side if side.ndim == 2 else scale * side
     solved = cho_solve(factor, scaled)
-    found: NDArray[np.float64] = scale[:, None] * solved if side.ndim == 2 else scale * solved
-    return found
+    return np.asarray(scale[:, None] * solved if side.ndim == 2 else scale * solved, np.float64)
