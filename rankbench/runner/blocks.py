@@ -1,13 +1,13 @@
-"""A block is computed, timed, and turned into cells or their reason."""
+"""Jobs are blocks, or parts of them; a block is computed, timed, and turned into cells or their reason."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import duration_text, first_of
 from rankbench.interfaces.cell import (
+    BlockKey,
     BlockResult,
     CellResult,
     ContenderFailed,
@@ -26,7 +27,11 @@ from rankbench.interfaces.cell import (
     reason,
     trace_of,
 )
+from rankbench.interfaces.click_aggregator import ClickPopulation
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared
+from rankbench.plugin.third_party import strangers
+from rankbench.runner.prepare import spec_of
 
 _LONG = 20.0
 """Seconds from which a block is one that takes long."""
@@ -106,3 +111,131 @@ def _checked(
 def _real(values: NDArray[Any]) -> NDArray[np.float64]:
     """Return numbers as floats; a `TypeError` where they are not real."""
     return np.asarray(values).astype(np.float64, casting="safe", copy=False)
+
+
+@dataclass(frozen=True)
+class LostProcess:
+    """A worker process that sent no result.
+
+    Attributes
+    ----------
+    status : {"error", "timeout"}
+    reason : str
+    exit_code : int, optional
+        Of a process that ended by itself, or that somebody else ended.
+    """
+
+    status: Literal["error", "timeout"]
+    reason: str
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True)
+class BlockJob:
+    """A block, or a part of one, for a worker.
+
+    Attributes
+    ----------
+    task : BlockTask
+    group : tuple of str
+        The plugins whose code it runs; empty: rankbench's own code alone.
+    again : bool
+        Whether a worker that ran it has died.
+    """
+
+    task: BlockTask
+    group: tuple[str, ...] = ()
+    again: bool = False
+
+    def after(self, lost: LostProcess) -> list[BlockJob]:
+        """Return what is to be run instead, after a worker was lost with it.
+
+        Contenders of plugins are run one by one, so that the guilty one is named. Built-in contenders
+        whose worker died are run once more: it may have been killed from outside.
+        """
+        task = self.task
+        if not self.group:
+            return [] if self.again or lost.exit_code is None else [replace(self, again=True)]
+        if len(task.cells) == 1:
+            return []
+        return [replace(self, task=replace(task, cells={cell: found})) for cell, found in task.cells.items()]
+
+
+def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[BlockJob]:
+    """Return tasks in parts: each of one group of code; of one contender where its protocol goes one by one."""
+    known: dict[tuple[str, str], set[str]] = {}
+
+    def whose(contender: Contender) -> set[str]:
+        key = (contender.points[0].kind, contender.text)
+        if key not in known:
+            known[key] = {each for point in contender.points for each in strangers(point)}
+        return known[key]
+
+    jobs = []
+    for task in tasks:
+        dataset = sources[task.source].dataset
+        # A plugin's protocol, registered population or loss runs with whatever contender. A population is asked in
+        # every block, other data sets only at first.
+        protocol = sources[task.source].protocol
+        shared = strangers(protocol).union(*map(strangers, task.losses))
+        if isinstance(dataset, ClickPopulation) and spec_of(dataset):
+            shared |= strangers(dataset)
+        parts: dict[tuple[tuple[str, ...], str], dict[str, Contender]] = {}
+        for cell, found in task.cells.items():
+            group = tuple(sorted(shared | whose(found)))
+            parts.setdefault((group, cell if protocol.one_by_one else ""), {})[cell] = found
+        jobs += [BlockJob(replace(task, cells=cells), group) for (group, _), cells in parts.items()]
+    return jobs
+
+
+def place_tasks(
+    tasks: Iterable[BlockTask], sources: Sequence[Prepared]
+) -> tuple[list[BlockTask], list[BlockJob], list[BlockResult]]:
+    """Say where tasks may run: the same place whatever the number of workers.
+
+    Returns
+    -------
+    here : list of BlockTask
+        They ask a population that is an object of this process alone.
+    jobs : list of BlockJob
+        For workers, those without code of plugins first; these may run here too.
+    nowhere : list of BlockResult
+        They would need a worker and this process, and are failures.
+    """
+    here, jobs, nowhere = list[BlockTask](), list[BlockJob](), list[BlockResult]()
+    bound = [isinstance(p.dataset, ClickPopulation) and not spec_of(p.dataset) for p in sources]
+    for job in jobs_of(tasks, sources):
+        if not bound[job.task.source]:
+            jobs.append(job)
+        elif not job.group:
+            here.append(job.task)
+        else:
+            why = (
+                "a plugin's contender runs in a process of its own, and the population "
+                f"{sources[job.task.source].dataset!s} is an object of this one. Register it, so that another process "
+                "can make it again"
+            )
+            nowhere.append(failed_block(job.task, LostProcess("error", why)))
+    return here, sorted(jobs, key=lambda job: bool(job.group)), nowhere
+
+
+def failed_block(task: BlockTask, lost: LostProcess) -> BlockResult:
+    """Return the block with every cell a failure."""
+    return BlockResult(task.key, [CellResult(cell, lost.status, lost.reason) for cell in task.cells], 0.0)
+
+
+@dataclass(frozen=True)
+class SentTask:
+    """A `rankbench.interfaces.protocol.BlockTask` whose components are texts, which any process can make."""
+
+    key: BlockKey
+    source: int
+    metrics: tuple[str, ...]
+    cells: dict[str, tuple[str, str]]
+    losses: tuple[str, ...]
+
+    @classmethod
+    def from_task(cls, task: BlockTask) -> SentTask:
+        """Return a task to be sent."""
+        cells = {cell: (found.points[0].kind, found.text) for cell, found in task.cells.items()}
+        return cls(task.key, task.source, task.metrics, cells, tuple(map(str, task.losses)))

@@ -15,8 +15,7 @@ from rankbench.core.runtime import available_cores
 from rankbench.core.system import peak_memory
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.runner.blocks import run_block
-from rankbench.runner.jobs import SentTask, jobs_of
+from rankbench.runner.blocks import SentTask, jobs_of, run_block
 from rankbench.runner.plan import Planned
 from rankbench.runner.prepare import shared
 from rankbench.runner.worker_pool import START, Worker, received

@@ -25,8 +25,7 @@ from rankbench.errors import ExecutorError
 from rankbench.interfaces.cell import BlockResult, guarded
 from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.plugin.third_party import is_ours, own_block
-from rankbench.runner.blocks import run_block
-from rankbench.runner.jobs import BlockJob, LostProcess, SentTask, failed_block, place_tasks
+from rankbench.runner.blocks import BlockJob, LostProcess, SentTask, failed_block, place_tasks, run_block
 from rankbench.runner.prepare import shared, write_shared
 from rankbench.runner.worker_pool import Worker, WorkerPool, run_sent
 
@@ -43,7 +42,7 @@ def run_in_pool(
     A block's result so comes in parts, one for each plugin. Without workers built-in contenders run in
     this process, and those of plugins in one worker.
 
-    A worker that dies or hangs takes its block with it, not the run (see `rankbench.runner.jobs.BlockJob.after`).
+    A worker that dies or hangs takes its block with it, not the run (see `rankbench.runner.blocks.BlockJob.after`).
     The cells of the guilty contender become failures, which the next run tries again.
 
     Blocks of a population that is an object of this process run here.
@@ -62,8 +61,7 @@ def run_in_pool(
 
 def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None:
     """Compile what blocks need, on a smaller one of each source: once here, not in every worker."""
-    first = {task.source: task for task in reversed(tasks)}
-    for index, task in sorted(first.items()):
+    for index, task in sorted({task.source: task for task in reversed(tasks)}.items()):
         # Third-party code could take this process down.
         protocol, own = sources[index].protocol, own_block(task)
         if is_ours(protocol) and own and (small := protocol.smaller(sources[index], own)):
@@ -128,12 +126,11 @@ def _result(future: Any) -> BlockResult | LostProcess:
     from distributed.comm.core import CommClosedError
 
     try:
-        found: BlockResult | LostProcess = future.result()
+        return cast(BlockResult | LostProcess, future.result())
     except KilledWorker as error:
         return LostProcess("error", f"every worker that ran the block was lost ({type(error).__name__})")
     except (CancelledError, CommClosedError) as error:  # before, or while, the result was on its way
         raise ExecutorError("the Dask cluster was lost; run again to go on where it stopped") from error
-    return found
 
 
 # The functions below run on the cluster's machines.
@@ -156,8 +153,7 @@ def _file_of(parcel: bytes, name: str) -> Path:
 def _run(parcel: bytes, name: str, sent: SentTask, timeout: float) -> BlockResult | LostProcess:
     """Run a block in a process of its own."""
     with Worker() as worker:
-        found: BlockResult | LostProcess = worker.call(run_sent, _file_of(parcel, name), sent, timeout=timeout)
-    return found
+        return cast(BlockResult | LostProcess, worker.call(run_sent, _file_of(parcel, name), sent, timeout=timeout))
 
 
 def _forget(name: str) -> None:

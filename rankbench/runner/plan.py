@@ -135,11 +135,11 @@ def make_plan(
         for (key, source, metrics), cells in blocks.items()
     ]
     tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.metrics))
-    more = {
-        e.name: tuple(one.label for one in found.competing if one.order >= len(e.contenders))
+    kept = {
+        e.name: labels
         for e, found in zip(suite.experiments, checked, strict=True)
+        if (labels := tuple(one.label for one in found.competing if one.order >= len(e.contenders)))
     }
-    kept = {name: labels for name, labels in more.items() if labels}
     settled = suite.model_copy(update={"experiments": tuple(named)})
     return Plan(settled, members, tasks, kept, dict(made_by), tuple(sorted(plugins)))
 

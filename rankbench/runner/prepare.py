@@ -109,8 +109,7 @@ def in_time_units(suite: Suite, unit: str) -> tuple[Suite, list[str]]:
         There is no such unit, or no such experiment.
     """
     found = {e.name: protocol_of(e.protocol).in_time_units(unit) for e in suite.experiments}
-    changed = {name: str(protocol) for name, protocol in found.items() if protocol is not None}
-    if not changed:
+    if not (changed := {name: str(protocol) for name, protocol in found.items() if protocol is not None}):
         raise SpecError(f"no experiment of suite {suite.name!r} goes by time: leave --time-unit out")
     whole = [e.model_copy(update={"protocol": changed.get(e.name, e.protocol)}) for e in suite.experiments]
     return suite.model_copy(update={"experiments": tuple(whole)}), list(changed)
@@ -203,8 +202,7 @@ def _own(experiment: str, text: str, protocol: Protocol, refusals: Sequence[str]
             "name one with --dataset, or a file of your own with --log"
         )
     dataset = dataset_of(text)
-    refusal = protocol.refusal(dataset)
-    if refusal:
+    if refusal := protocol.refusal(dataset):
         raise SpecError(f"experiment {experiment!r}: {refusal}")
     return dataset
 

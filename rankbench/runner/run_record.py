@@ -165,10 +165,7 @@ def suite_record(made: Planned) -> dict[str, Any]:
     """Return what the journal keeps about the suite, see `rankbench.store.records.SuiteRecord`."""
     suite = made.plan.suite
     return {
-        "name": suite.name,
-        "title": suite.title,
-        "asks": suite.asks,
-        "seed": suite.seed,
+        **{key: getattr(suite, key) for key in ("name", "title", "asks", "seed")},
         "sources": [_source(made, index) for index in range(len(made.sources))],
         "of": made.source_index,
         "left_out": made.left_out,
@@ -208,17 +205,14 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
     return {
         "protocol": str(protocol),
         "dataset": str(prepared.dataset or ""),
-        "fingerprint": prepared.fingerprint,
-        "simulated": prepared.simulated,
+        **{key: getattr(prepared, key) for key in ("fingerprint", "simulated")},
         "assumptions": prepared.assumptions(),
         "notes": [*prepared.notes, *prepared.unused],
         "unused": list(prepared.unused),
         "splits": dict(prepared.splits),
         "units": {split: list(names) for split, names in prepared.units.items()},
-        "counts": protocol.counts,
-        "judged_on": protocol.judged_on,
-        "test_share": prepared.test_share,
-        "pool": prepared.pool,
+        **{key: getattr(protocol, key) for key in ("counts", "judged_on")},
+        **{key: getattr(prepared, key) for key in ("test_share", "pool")},
         "layout": protocol.layout,
         "metrics": [asdict(metric) for metric in metrics],
         "facts": [asdict(fact) for fact in protocol.facts],

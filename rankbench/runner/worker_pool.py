@@ -33,8 +33,7 @@ from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import contender, get
 from rankbench.plugin.registry import base_of
-from rankbench.runner.blocks import begun, ended, run_block
-from rankbench.runner.jobs import BlockJob, LostProcess, SentTask, failed_block
+from rankbench.runner.blocks import BlockJob, LostProcess, SentTask, begun, ended, failed_block, run_block
 from rankbench.runner.prepare import open_shared
 
 START = 300.0
@@ -247,8 +246,7 @@ class WorkerPool:
         ended(job.task)
         if isinstance(found, BlockResult):
             self._unready = 0
-            next_job = next((each for each in self._waiting if each.group == job.group), None)
-            if next_job is None:
+            if (next_job := next((each for each in self._waiting if each.group == job.group), None)) is None:
                 worker.end()
             else:
                 self._waiting.remove(next_job)

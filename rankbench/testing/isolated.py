@@ -19,7 +19,7 @@ from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
 from rankbench.plugin.loading import load
 from rankbench.plugin.registry import GROUP, KINDS, SUITE, base_of, kind_of
-from rankbench.runner.jobs import LostProcess
+from rankbench.runner.blocks import LostProcess
 from rankbench.runner.worker_pool import START, Worker
 from rankbench.testing.calls import CALLED
 from rankbench.testing.check import (

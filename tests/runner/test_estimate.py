@@ -22,9 +22,8 @@ from rankbench.core.text import duration_text
 from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin.manager import get
 from rankbench.runner import estimate as estimates
-from rankbench.runner.blocks import run_block
+from rankbench.runner.blocks import LostProcess, SentTask, run_block
 from rankbench.runner.estimate import Measured, estimate, measure
-from rankbench.runner.jobs import LostProcess, SentTask
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.worker_pool import Worker
 

@@ -22,7 +22,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, pack
-from rankbench.runner.jobs import place_tasks
+from rankbench.runner.blocks import place_tasks
 from rankbench.runner.prepare import open_shared, protocol_of, shared, spec_of
 
 
@@ -120,12 +120,12 @@ def test_a_population_that_is_an_object_is_asked_in_one_process_whatever_the_wor
 
 
 def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankbench.runner import jobs
+    from rankbench.runner import blocks
 
     own = OwnClicks(queries=4, items=6, shown=5)
     protocol = protocol_of("selection")
     task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), competing.cells(Aggregator, {"1": "borda", "2": "elo"}))
-    monkeypatch.setattr(jobs, "strangers", lambda part: {"them"} if part.name == "borda" else set())
+    monkeypatch.setattr(blocks, "strangers", lambda part: {"them"} if part.name == "borda" else set())
     here, in_workers, (result,) = place_tasks([task], [Prepared(protocol, own, "", {})])
     assert [list(part.cells) for part in here] == [["2"]]
     assert not in_workers

@@ -19,8 +19,7 @@ from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import get
 from rankbench.runner import worker_pool
-from rankbench.runner.blocks import run_block
-from rankbench.runner.jobs import BlockJob, LostProcess, SentTask
+from rankbench.runner.blocks import BlockJob, LostProcess, SentTask, run_block
 from rankbench.runner.prepare import shared
 from rankbench.runner.worker_pool import Worker, WorkerPool, run_sent
 
