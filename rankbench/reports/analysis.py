@@ -56,8 +56,7 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tup
     notes: list[str] = []
     complete = True
     for contrast in claim.contrasts:
-        places = _places(sampler, contrast)
-        if not places:
+        if not (places := _places(sampler, contrast)):
             complete = False
             notes.append(f"{contrast.a} vs {contrast.b}: not in this run")
         for text, weights in places:

@@ -40,8 +40,7 @@ VERDICTS: dict[Verdict, str] = {
 
 def claims_section(analysis: Analysis) -> list[Node]:
     """Return the claims' section, or nothing where nothing was claimed."""
-    ordered = _by_claim(analysis)
-    if not ordered:
+    if not (ordered := _by_claim(analysis)):
         return []
     words = split_words(analysis)
     splits = list(words)
@@ -135,8 +134,7 @@ def claims_counted(analysis: Analysis) -> str:
 
 def _heading(claims: Sequence[Claim]) -> list[Node]:
     """Return a title, and say which claims were written knowing results."""
-    late = sum(claim.origin == "post hoc" for claim in claims)
-    if not late:
+    if not (late := sum(claim.origin == "post hoc" for claim in claims)):
         return [Heading(2, "The claims, declared before the run")]
     said = (
         f"Claims marked *{LATE}* are no predictions. Before the authors wrote or last changed them, they had seen "

@@ -300,7 +300,7 @@ class Sampler:
 
     def _deviating(self, arm: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> NDArray[np.float64]:
         """Return an arm's losses, shape (R, U), with the deviations over repetitions that new ones would have."""
-        losses = np.stack([self._losses(arm, r, metric, split) for r in repetitions])
+        losses = self.losses(arm, metric, split, repetitions)
         mean: NDArray[np.float64] = losses.mean(axis=0, keepdims=True)
         if self.source.fixed(split):
             return mean
@@ -310,8 +310,7 @@ class Sampler:
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         """Return an arm's losses from the journal, shape (U,)."""
-        losses = self.results.losses(arm.cells[repetition], metric, split)
-        if losses is None:
+        if (losses := self.results.losses(arm.cells[repetition], metric, split)) is None:
             raise StoreError(
                 f"{self.results.path}: {arm.label!r} (n = {arm.n}, repetition {repetition}) is done but "
                 f"has no {metric!r} on the {split} units: its losses are others. Run into a new folder"
@@ -344,8 +343,7 @@ def _equal(arm: Arm, arms: Sequence[Arm], facts: Sequence[Fact]) -> str:
         owner = arm.config | {fact.parameter: fact.same_as}
         if not arm.done or str(arm.config.get(fact.parameter)) == fact.same_as:
             continue
-        if not any(arm.stored[r].info.get(fact.name, 0.0) < 1.0 for r in arm.done):
-            same = [other.label for other in arms if other.config == owner]
-            if same:
-                return same[0]
+        same = [other.label for other in arms if other.config == owner]
+        if same and not any(arm.stored[r].info.get(fact.name, 0.0) < 1.0 for r in arm.done):
+            return same[0]
     return ""

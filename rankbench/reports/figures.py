@@ -157,8 +157,7 @@ class SampledResults(ExperimentResults):
         steps = curve_steps(self._sampler, arm, metric)
         if not len(steps):
             return None
-        values = curve_values(self._sampler, arm, metric, steps.tolist(), race.repetitions)
-        if values is None:
+        if (values := curve_values(self._sampler, arm, metric, steps.tolist(), race.repetitions)) is None:
             return None
         if per_decade:
             steps, values = in_windows(steps, values, per_decade)

@@ -84,8 +84,7 @@ def _budget(race: Race, budget: Budget | None) -> list[str]:
 
 
 def _optimality(race: Race) -> list[str]:
-    known = [arm for arm in race.arms if not math.isnan(arm.optimality)]
-    if not known:
+    if not (known := [arm for arm in race.arms if not math.isnan(arm.optimality)]):
         return []
     worst = max(known, key=lambda arm: arm.optimality)
     return [
@@ -264,7 +263,7 @@ def data_facts(groups: Sequence[Group]) -> list[Node]:
 
 def _sizes(group: Group) -> list[str]:
     source = group.first
-    parts = [f"protocol {_protocols(group)}"]
+    parts = [f"protocol {', '.join(dict.fromkeys(code(one.protocol) for one in group.sources))}"]
     if source.dataset:
         parts.append(f"data {code(source.dataset)}, sha256 {code(source.fingerprint)}")
     sizes = dict.fromkeys(
@@ -275,7 +274,3 @@ def _sizes(group: Group) -> list[str]:
     )
     parts += [f"judged on {', '.join(sizes)}"] if sizes else []
     return parts + ([f"{markdown(source.counts)} n = {'; '.join(map(grouped_digits, group.n))}"] if group.n else [])
-
-
-def _protocols(group: Group) -> str:
-    return ", ".join(dict.fromkeys(code(source.protocol) for source in group.sources))

@@ -71,8 +71,7 @@ def _progress(analysis: Analysis) -> list[Node]:
 
 
 def _how_to_read(record: SuiteRecord) -> list[Node]:
-    kinds = [source for source in record.sources if source.layout == "race"]
-    if not kinds:
+    if not (kinds := [source for source in record.sources if source.layout == "race"]):
         return []
     lines = [
         "**rank**: the rank range of a contender, as *1 to 6*; all ranges of a table hold together at 95%. "

@@ -78,17 +78,9 @@ def components_of(config: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[st
 def _components(points: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
     first = points[0]
     name = first.get("name", "")
-    kind = next((kind for kind in kinds if name in manager.names(kind)), None)
-    if kind:
-        yield (
-            kind,
-            name,
-            {
-                key: " or ".join(dict.fromkeys(str(point[key]) for point in points))
-                for key, value in first.items()
-                if key != "name" and not isinstance(value, dict)
-            },
-        )
+    if kind := next((kind for kind in kinds if name in manager.names(kind)), None):
+        own = [key for key, value in first.items() if key != "name" and not isinstance(value, dict)]
+        yield kind, name, {key: " or ".join(dict.fromkeys(str(point[key]) for point in points)) for key in own}
     for key, value in first.items():
         if isinstance(value, dict) and key in KINDS:
             yield from _components([value], (key,))
@@ -159,8 +151,7 @@ def bibtex(key: str, text: str, **more: str) -> str:
             "title": f"{{{latex(parts[1] if len(parts) == 3 else _without_year(parts[1]))}}}",
         }
         venue = _without_year(where) if len(parts) == 3 else ""
-        journal = _JOURNAL.match(venue)
-        if journal:
+        if journal := _JOURNAL.match(venue):
             fields |= {name: latex(value) for name, value in journal.groupdict().items() if value}
         elif venue:
             fields["howpublished"] = latex(venue)
@@ -234,8 +225,7 @@ def _classes(analysis: Analysis) -> Iterator[type[Component]]:
 
 def _data(dataset: str, fingerprint: str) -> Iterator[tuple[str, str]]:
     """Yield key and entry of a data set that has a card, or that an installed class reads."""
-    card = card_of(fingerprint)
-    if card is not None:
+    if (card := card_of(fingerprint)) is not None:
         note = latex(f"Licence of the data: {card.licence}")
         yield card.name, bibtex(card.name, card.citation, url=card.homepage, note=note)
         return

@@ -94,11 +94,9 @@ def pages_of(results: StoredResults) -> Pages:
         **{name: f"{markdown_of(blocks)}\n" for name, blocks in documents.items()},
         "leaderboard.csv": csv_of(COLUMNS, map(values_of, rows), {"optimality"}),
     }
-    claims = contrast_rows(analysis)
-    if claims:
+    if claims := contrast_rows(analysis):
         files["claims.csv"] = csv_of([*claims[0]], [[*row.values()] for row in claims])
-    units = units_csv([section.sampler for section in analysis.sections])
-    if units:
+    if units := units_csv([section.sampler for section in analysis.sections]):
         files["units.csv"] = units
     files |= {f"{FIGURES}/{one.figure.file}.csv": figure_csv(one.drawing) for one in figures}
     return Pages(analysis, recommended, figures, documents, {name: text.encode() for name, text in files.items()})

@@ -1,7 +1,9 @@
-"""Results of a run go to Python, to JSON, and to a terminal."""
+"""Results of a run go to Python, to JSON, to a terminal, and to a folder that is published with its rows."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +14,7 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rankbench.core.system import replace_file
+from rankbench.core.system import FACTS, replace_file
 from rankbench.core.text import count_text, one_line
 from rankbench.drawing.looks import ON_PAPER
 from rankbench.errors import StoreError
@@ -22,14 +24,23 @@ from rankbench.reports.claims_section import claims_in_short, contrast_rows
 from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
 from rankbench.reports.latex import latex_tables
-from rankbench.reports.publish import publish
 from rankbench.reports.references import bibliography
 from rankbench.reports.render import FIGURES, PICTURES, Pages, figure_of, pages_of, pictures_of
 from rankbench.reports.standings import COLUMNS, values_of
 from rankbench.reports.trec_files import trec_files
 from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.journal import FILE, StoredResults
-from rankbench.store.published import open_results
+from rankbench.store.published import (
+    DIGESTS,
+    MANIFEST,
+    ROWS,
+    Digests,
+    open_results,
+    published_rows,
+    read_digests,
+    rows_apart,
+    sha256,
+)
 from rankbench.store.results_frame import parquet_bytes, results_frame
 from rankbench.store.store import REPORTED
 
@@ -239,7 +250,64 @@ def run_summary(found: Results) -> RenderableType:
     parts = [*found.headline.nodes(), *found.verdicts, *map(Paragraph, found.recommendation)]
     files = [str(path) for path in (found.directory / name for name in REPORTED) if path.exists()]
     figures = found.directory / FIGURES
-    drawn = sum(path.suffix in PICTURES for path in figures.glob("*"))
-    if drawn:
+    if drawn := sum(path.suffix in PICTURES for path in figures.glob("*")):
         files.append(f"{figures}/ ({count_text(drawn, 'picture')})")
     return Group(terminal_of(parts), *(Text(one_line(line)) for line in files))
+
+
+LARGEST = 5_000_000
+"""Bytes of rows that a published folder holds; more are kept beside it, as an asset of a release."""
+
+
+def publish(pages: Pages, results: StoredResults, source: Path, out: Path) -> list[Path]:
+    """Write a folder to be published.
+
+    Parameters
+    ----------
+    pages : Pages
+    results : StoredResults
+        Source of the pages.
+    source : Path
+        Folder whose ``run.json`` is published too.
+    out : Path
+        A new folder, an empty one, or one that was published before, whose files are replaced. Rows of more than
+        `LARGEST` bytes go to ``OUT-rows`` beside it, and the folder gets `PAGE_DATA`.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    StoreError
+        The run has not ended, the folder holds anything else, or a file cannot be written.
+    """
+    facts = source / FACTS
+    if not facts.is_file():
+        raise StoreError(f"{source}: it has no {FACTS}, which a run writes at its end; let the run end first")
+    former = read_digests(out)
+    if former is None and out.exists() and any(out.iterdir()):
+        raise StoreError(f"{out}: it holds what nobody published ({next(out.iterdir()).name}); give another --out")
+    rows = published_rows(results)
+    inside, apart = out / ROWS, rows_apart(out)
+    place = inside if sum(map(len, rows.values())) <= LARGEST else apart
+    files = {**pages.files, **pictures_of(pages), FACTS: facts.read_bytes()}
+    if place == apart:
+        files[PAGE_DATA] = page_data(pages)
+    digests = Digests(rows=sha256(rows[MANIFEST]), files={name: sha256(data) for name, data in sorted(files.items())})
+    try:
+        for name in former.files if former else ():
+            if name not in files:
+                (out / name).unlink(missing_ok=True)
+        for folder in (inside, apart):
+            if folder.is_dir() and not folder.is_symlink():
+                shutil.rmtree(folder)
+        paths = _written(out, files) + _written(place, rows)
+        text = json.dumps(digests.model_dump(), indent=1, sort_keys=True) + "\n"
+        return [*paths, replace_file(out / DIGESTS, text.encode())]
+    except OSError as error:
+        raise StoreError(f"{out}: cannot write the report ({error}); the results are untouched") from error
+
+
+def _written(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    return [replace_file(folder / name, data) for name, data in files.items()]

@@ -86,8 +86,7 @@ class SameCells:
             return
         asked = {at: values for at, values in cell.losses.items() if at in stored.losses}
         published, computed = _numbers(stored), _numbers(replace(cell, losses=asked))
-        gone = [name for name in published if name not in computed]
-        found = [f"{name} is not computed any more" for name in gone]
+        found = [f"{name} is not computed any more" for name in published if name not in computed]
         found += [f"{name} was not computed before" for name in computed if name not in published]
         for what in found:
             self._differs(place, what)

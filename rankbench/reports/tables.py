@@ -92,8 +92,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
     spread = ["SD", "corrected"] if resampled else ["over repetitions", f"over {source.judged_on} and repetitions"]
     columns = [Column("rank", "center"), Column("contender"), Column("mean", "right")]
     columns += [Column(title, "center") for title in spread]
-    against = any(row.contender == baseline and row.rank_low is not None for row in rows)
-    if against:
+    if against := any(row.contender == baseline and row.rank_low is not None for row in rows):
         columns += [Column(f"minus {markdown(baseline)}", "right"), Column(spread[-1], "center")]
         columns += [Column("wins", "center")] if resampled else []
     lines = []
@@ -213,8 +212,7 @@ def _facts(arm: Arm, source: SourceRecord) -> list[str]:
 
 def _without_interval(lower: NDArray[np.float64]) -> list[str]:
     """Return the meaning of dashes in a ranking, if there are any."""
-    missing = int(np.isnan(lower).sum())
-    if not missing:
+    if not (missing := int(np.isnan(lower).sum())):
         return []
     if missing == len(lower):
         return ["No intervals: resampling does not show how certain these scores are, and any item may hold any place."]

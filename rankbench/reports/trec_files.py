@@ -82,8 +82,7 @@ def _rankings(results: StoredResults, members: Iterable[Member]) -> dict[str, by
     files: dict[str, bytes] = {}
     for m in members:
         for split, items in results.record().source(m.experiment).units.items():
-            scores = results.losses(m.cell, RANKING[0], split)
-            if scores is not None:
+            if (scores := results.losses(m.cell, RANKING[0], split)) is not None:
                 files[_free(files, m, split)] = _run([m.experiment], [items], [scores], m.label)
     return files
 
@@ -94,15 +93,12 @@ def _fitted(results: StoredResults, members: Sequence[Member]) -> dict[str, byte
     if isinstance(planned, list):
         raise StoreError("; ".join(f"{one.where}: {one.what}" for one in planned))
     shown = places_of(planned.plan.members, results)
-    labels: dict[str, list[Member]] = {}
-    for cell, place in shown.items():
-        labels[cell] = [m for m in members if m.cell == place.cell]
+    labels = {cell: [m for m in members if m.cell == place.cell] for cell, place in shown.items()}
     now = SuiteRecord.model_validate(suite_record(planned))
     same = SameCells(results, now, exact=same_machine(results))
     files: dict[str, bytes] = {}
     for task in planned.plan.tasks:
-        cells = {cell: contender for cell, contender in task.cells.items() if labels.get(cell)}
-        if not cells:
+        if not (cells := {cell: contender for cell, contender in task.cells.items() if labels.get(cell)}):
             continue
         source = planned.sources[task.source]
         answers, items = source.protocol.scored(source, replace(task, cells=cells))

@@ -33,7 +33,7 @@ from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
 from rankbench.plugin.loading import PluginStatus
 from rankbench.plugin.registry import Origin
-from rankbench.reports import publish
+from rankbench.reports import results as publishing
 from rankbench.reports.references import KINDS, _keyed, is_own
 from rankbench.reports.results import report
 from rankbench.reports.verify import verify_files
@@ -321,7 +321,7 @@ TABLES = ("leaderboard.csv", "claims.csv")
 
 
 def test_a_page_of_a_published_folder_needs_no_rows(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publish, "LARGEST", 0)
+    monkeypatch.setattr(publishing, "LARGEST", 0)
     ended = shutil.copytree(run, tmp_path / "run")
     (ended / "run.json").write_text('{"suite": "paper"}')
     report(ended, tmp_path / "out")

@@ -15,7 +15,7 @@ import synthetic
 
 from rankbench.errors import RankbenchError, StoreError
 from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
-from rankbench.reports import publish as publishing
+from rankbench.reports import results as publishing
 from rankbench.reports.figures import FIGURE_COLUMNS, figure_csv
 from rankbench.reports.render import pages_of
 from rankbench.reports.results import report
