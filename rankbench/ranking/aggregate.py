@@ -29,9 +29,8 @@ from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.pair_difference import check_pair, pair_difference
 from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
-from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
+from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, QueryTables, by_formula, rank, ranking_table
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
-from rankbench.ranking.ranking_tables import QueryTables, ranking_table
 from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.ranking.votes import NO_TIMES

@@ -123,8 +123,7 @@ def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> Categ
     some, joint = _widened(some, aggregator, seed), None
     errors, noises = [one.by_vote for one in some], [one.expected for one in some]
     if log.judge_count > 1:
-        joint = _joint(log, aggregator, some, m)
-        if joint is None:
+        if (joint := _joint(log, aggregator, some, m)) is None:
             notes.append(
                 f"{_cells(some):,} scores of categories are too many for one matrix: rankbench takes judgments of one "
                 "judge in different categories for independent"
@@ -192,12 +191,7 @@ def _widened(some: Sequence[_Estimate], aggregator: Aggregator, seed: int) -> li
 
 
 def _estimate(
-    log: Votes,
-    aggregator: Aggregator,
-    number: int,
-    rows: NDArray[np.int64],
-    common: NDArray[np.float64],
-    points: float,
+    log: Votes, aggregator: Aggregator, number: int, rows: NDArray[np.int64], common: NDArray[np.float64], points: float
 ) -> _Estimate:
     """Return what an aggregator makes of a category.
 
@@ -242,9 +236,7 @@ def _joint(log: Votes, aggregator: Aggregator, some: Sequence[_Estimate], m: int
     judges = log.judges[rows] if log.judges is not None else rows
     said = log.clusters(judges, rows, (winners[rows], losers), n)
     scores = np.concatenate([one.scores for one in some])
-    if len(said) < 2:
-        return None
-    return covariance_of(aggregator, said.counts, scores, said)
+    return None if len(said) < 2 else covariance_of(aggregator, said.counts, scores, said)
 
 
 def _tasted(
@@ -274,5 +266,4 @@ def _tasted(
 def differences(scales: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the projection on differences within scales, (k, k)."""
     same = (scales[:, None] == scales).astype(np.float64)
-    projection: NDArray[np.float64] = np.eye(len(scales)) - same / same.sum(axis=1)
-    return projection
+    return np.asarray(np.eye(len(scales)) - same / same.sum(axis=1))

@@ -94,8 +94,7 @@ class Counter:
     def total(self, m: int) -> SortedPairs:
         """Return the sums over all chunks; see `add` for what is raised."""
         self.settle()
-        tables = only_tables(self.shares)
-        if tables:
+        if tables := only_tables(self.shares):
             return tables[0].run(tables[1]).padded(m)
         cells = 3 if self.shares[0].tied else 2
         if self.rows < ROWS:

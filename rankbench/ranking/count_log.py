@@ -141,8 +141,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
             # The error of a row before comes first.
             counter.settle()
             raise
-        judgments = stream.votes - votes
-        if not judgments:
+        if not (judgments := stream.votes - votes):
             return None
         run = counter.total(codes.size)
     run, order, rank = _listed(run, codes)
@@ -191,13 +190,7 @@ Counted: TypeAlias = LogPart | InputError | OutOfRange
 """Result of a task. An error of a row is a value, so that the first error in the log can be named."""
 
 
-def count_parts_on_cluster(
-    log: ParquetLog,
-    address: str,
-    *,
-    judge: str | None = None,
-    signed: bool = True,
-) -> LogPart:
+def count_parts_on_cluster(log: ParquetLog, address: str, *, judge: str | None = None, signed: bool = True) -> LogPart:
     """Count a log part by part on a cluster, and sum the parts up there.
 
     Parameters
@@ -224,13 +217,10 @@ def count_parts_on_cluster(
     log_schema(log.frame())
     if not log.rows:
         raise InputError("there are no comparisons")
-    client = connected_client(address)
-    try:
+    with closing(connected_client(address)) as client:
         found = _run(client, log, (judge, signed, True))
         if isinstance(found, OutOfRange):
             found = _run(client, log, (judge, signed, False))
-    finally:
-        client.close()
     if isinstance(found, Exception):
         raise found
     checked_sums(found.counts)
@@ -238,13 +228,9 @@ def count_parts_on_cluster(
 
 
 def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool]) -> Counted:
-    def join(a: Any, b: Any) -> Any:
-        return client.submit(_joined, a, b, pure=False)
-
-    tree: Tree[Any] = Tree(join)
+    tree: Tree[Any] = Tree(lambda a, b: client.submit(_joined, a, b, pure=False))
     for first in range(0, log.rows, PART):
-        rows = log.cut(first, PART)
-        tree.add(client.submit(_count, rows, *how, pure=False))
+        tree.add(client.submit(_count, log.cut(first, PART), *how, pure=False))
     try:
         return cast(Counted, tree.total().result())
     except RankbenchError:
@@ -258,8 +244,7 @@ def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool]) -> Co
 
 def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Counted:
     """Count a part."""
-    missing = rows.unreadable()
-    if missing is not None:
+    if (missing := rows.unreadable()) is not None:
         import socket
 
         raise ExecutorError(
@@ -279,7 +264,6 @@ def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Count
 
 def _joined(a: Counted, b: Counted) -> Counted:
     """Sum up two neighbors; what is wrong with the earlier one comes first."""
-    for found in (a, b):
-        if not isinstance(found, LogPart):
-            return found
-    return joined_parts(cast(LogPart, a), cast(LogPart, b))
+    if isinstance(a, LogPart) and isinstance(b, LogPart):
+        return joined_parts(a, b)
+    return b if isinstance(a, LogPart) else a

@@ -165,8 +165,7 @@ def describe_items(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
         "constant": np.flatnonzero(low == high).tolist(),
         "feature_range": (float(low.min()), float(high.max())),
     }
-    labels = ", ".join(f"{value}: {n:,} ({n / rows:.1%})" for value, n in facts["labels"].items())
-    if not labels:
+    if not (labels := ", ".join(f"{value}: {n:,} ({n / rows:.1%})" for value, n in facts["labels"].items())):
         labels = f"{values[0]:g} to {values[-1]:g}" if values else "none"
     same = facts["constant"]
     constant = ", ".join(map(str, same[:12])) + (", ..." if len(same) > 12 else "")
@@ -342,10 +341,7 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
         ("positions clicked", ", ".join(by_number)),
         ("several clicks", f"{share(several)} of the sessions; a selection has one: see the policies"),
         ("click rate by position", " ".join(rate)),
-        (
-            "clicks off the list",
-            f"{found['clicks_off_list']:,} in {count_text(found['sessions_off_list'], 'session')}",
-        ),
+        ("clicks off the list", f"{found['clicks_off_list']:,} in {count_text(found['sessions_off_list'], 'session')}"),
         ("clicks on the same again", f"{found['repeated']:,}"),
         ("sessions clicking upwards", share(found["upwards"])),
     ]

@@ -33,8 +33,7 @@ def chances(
     """Return the chance that each first item wins against the second one, by log-odds."""
     from scipy.special import expit
 
-    found: NDArray[np.float64] = expit(scores[first] - scores[second])
-    return found
+    return np.asarray(expit(scores[first] - scores[second]))
 
 
 def expected_votes(

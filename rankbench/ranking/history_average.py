@@ -125,8 +125,7 @@ def even_lattice(
         ):
             best = higher
         falls = [[value(best) - value(near) for near in beside(best, axis) if value(near) > -math.inf] for axis in axes]
-        wide = [axis for axis in axes if falls[axis] and sum(falls[axis]) / len(falls[axis]) > _DROP]
-        if not wide:
+        if not (wide := [axis for axis in axes if falls[axis] and sum(falls[axis]) / len(falls[axis]) > _DROP]):
             break
         for axis in wide:
             steps[axis] /= 2

@@ -163,8 +163,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     # A row is one vote, whatever it weighs: so many of equal weights vary as these do.
     weight, heavy = (sides[name].to_numpy() for name in ("weight", "heavy"))
     total = float(weight.sum())
-    weighted = not math.isclose(total**2, n * float(sides["heavier"].sum()), rel_tol=1e-9)
-    if weighted:
+    if weighted := not math.isclose(total**2, n * float(sides["heavier"].sum()), rel_tol=1e-9):
         votes, left, share = weight, heavy, float(heavy.sum()) / total
         worth *= total / float(sides["heavier"].sum())
     lower, upper = share_interval(votes, left, by_judge=by_judge, worth=worth)
@@ -360,8 +359,7 @@ def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: NDArray[np
     whole = votes.astype(np.int64)
     below, above = bdtr(np.ceil(left), whole, p), bdtr(np.ceil(votes - left), whole, 1 - p)
     exact = np.minimum(1.0, 2 * np.minimum(below, above))
-    result: NDArray[np.float64] = np.maximum(spread, exact)
-    return result
+    return np.asarray(np.maximum(spread, exact))
 
 
 def _betabinomial(k: int, n: int, a: float, b: float) -> float:

@@ -104,8 +104,7 @@ class Ballots(WholeLog):
         orders, m = self.orders, len(self.items)
         first = np.repeat(orders.items[orders.starts[:-1]], np.diff(orders.starts))
         graph = coo_array((np.ones(len(first)), (first, orders.items)), shape=(m, m))
-        labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
-        return labels
+        return np.asarray(connected_components(graph, directed=False)[1].astype(np.int64))
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""

@@ -270,6 +270,4 @@ def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:
 def _as_one_query(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Return a log of lists as one query; with several, only what judgments name are its items."""
     queries = frame.select(pl.col("query_id").n_unique()).collect(engine="streaming").item()
-    if queries == 1:
-        return frame
-    return frame.with_columns(query_id=pl.lit("all")).drop("candidates", strict=False)
+    return frame if queries == 1 else frame.with_columns(query_id=pl.lit("all")).drop("candidates", strict=False)

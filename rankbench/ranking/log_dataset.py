@@ -246,8 +246,7 @@ def named(log: str, columns: str = "", reader: str = "") -> Dataset:
         if reader:
             raise SpecError("the ending of an address decides how rankbench reads it; leave --reader out")
         return LogAddress(address=log, columns=columns)
-    found = named_file(log, columns, reader)
-    if found is not None:
+    if (found := named_file(log, columns, reader)) is not None:
         return found
     if log.startswith(f"{FilteredLog.name}:"):
         said: dict[str, Any] = dict(parse(log).params)

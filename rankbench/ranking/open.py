@@ -126,21 +126,14 @@ def _opened(log: Log, columns: str, reader: str) -> LogSource:
     if held is not None:
         if reader:
             raise SpecError("a frame needs no reader")
-        with remarks_kept() as remarks:
-            frame = checked(held, columns=columns)
-        return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=remarks)
+        return _remarked("log", lambda: checked(held, columns=columns))
     if isinstance(log, str) and columns and not reader and is_data_set(log):
-        with remarks_kept() as remarks:
-            frame = manager.get(Dataset, log).scan_as(columns)
-        return LogSource(log, None, table_of(frame.collect_schema()), frame, remarks=remarks)
+        return _remarked(log, lambda: manager.get(Dataset, log).scan_as(columns))
     if not isinstance(log, str | os.PathLike):
         raise SpecError(f"a {type(log).__name__} is no log: give a path, a frame, a list of dicts or a dict of lists")
     found = log_at(Path(log), columns, reader) if isinstance(log, os.PathLike) else named(log, columns, reader)
     if isinstance(found, LogAddress):
-        with remarks_kept() as remarks:
-            frame = scan_address(found.address, found.columns)
-        name = shown_address(found.address)
-        return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
+        return _remarked(shown_address(found.address), lambda: scan_address(found.address, found.columns))
     if not isinstance(found, LogFile):
         return LogSource(str(log), None, table_kind(found.table), found.scan())
     path, chosen = found.path, found.chosen
@@ -152,6 +145,13 @@ def _opened(log: Log, columns: str, reader: str) -> LogSource:
         if table.checked_by_counting and chosen.parquet:
             parquet = _unchecked(path, remarks.columns)
     return LogSource(path.name, path, table, frame, parquet, remarks)
+
+
+def _remarked(name: str, opened: Callable[[], pl.LazyFrame]) -> LogSource:
+    """Return a log that is no file, with the remarks that are made as it is opened."""
+    with remarks_kept() as remarks:
+        frame = opened()
+    return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
 
 
 def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:

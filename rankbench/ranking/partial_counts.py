@@ -125,8 +125,7 @@ def _listed_keys(
     first, second = rank[(keys >> _ITEM_BITS) & mask], rank[keys & mask]
     outcome = np.where((keys >> _TIE) & 1, 2, first > second)
     pair = np.searchsorted(pairs, np.minimum(first, second) * m + np.maximum(first, second))
-    listed: NDArray[np.int64] = 3 * (place[keys >> _CLUSTER] * len(pairs) + pair) + outcome
-    return listed
+    return np.asarray(3 * (place[keys >> _CLUSTER] * len(pairs) + pair) + outcome)
 
 
 def count_clusters(

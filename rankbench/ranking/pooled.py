@@ -68,13 +68,7 @@ def check_shared(by: str | None, intervals: str | None, control: str = "") -> No
         raise SpecError(f"--pool has intervals by formula, not by {intervals}; leave --intervals out")
 
 
-def category_rankings(
-    source: LogSource,
-    aggregator: Aggregator,
-    *,
-    column: str,
-    seed: int,
-) -> CategoryRankings:
+def category_rankings(source: LogSource, aggregator: Aggregator, *, column: str, seed: int) -> CategoryRankings:
     """Rank categories by scores that are shrunk toward common ones.
 
     Parameters

@@ -1,11 +1,14 @@
-"""The engine computes scores, intervals and rank ranges."""
+"""The engine computes scores, intervals and rank ranges, and makes tables of rankings."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED
@@ -141,8 +144,7 @@ def normal_deviations(covariance: NDArray[np.float64], seed: int) -> NDArray[np.
         return None
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
-    deviations: NDArray[np.float64] = np.random.default_rng([seed, 6]).standard_normal((_DRAWS, len(values))) @ root.T
-    return deviations
+    return np.asarray(np.random.default_rng([seed, 6]).standard_normal((_DRAWS, len(values))) @ root.T)
 
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich", "judges+queries"]
@@ -316,8 +318,7 @@ def rank(
     # G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations are widened for it.
     deviations = (kept - scores) * np.sqrt(units.count / (units.count - 1))
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
-    errors = log.range_errors(aggregator, scores, covariance, resamples, seed)
-    if errors is not None:
+    if (errors := log.range_errors(aggregator, scores, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)
     return with_covariance(log.items, scores, scales, covariance, units, deviations, errors), notes
 
@@ -329,3 +330,68 @@ def interval_notes(units: Units, by_judge: bool) -> list[str]:
         alike = "" if units.effective > 0.9 * units.count else f" (effective number {units.effective:.1f})"
         notes.append(f"only {count_text(units.count, 'judge')}{alike}: intervals are rough, and wide")
     return [*notes, *too_thin(units)]
+
+
+_TOGETHER = 1000
+"""Rankings that become a table together: a table of two items takes a thousand times their memory."""
+
+
+def _places(scales: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of each item's scale, the largest scale first."""
+    numbers, first, sizes = np.unique(scales, return_index=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    place = np.empty(len(numbers), np.int64)
+    place[order] = np.arange(1, len(numbers) + 1)
+    return place[np.searchsorted(numbers, scales)]
+
+
+def ranking_table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.DataFrame:
+    """Return rankings as a table, sorted by the queries' names, in each query the largest scale first."""
+    numbers: dict[str, list[NDArray[Any]]] = {
+        "score": [ranking.scores + 0.0 for ranking in rankings],
+        "rank_low": [ranking.low for ranking in rankings],
+        "rank_high": [ranking.high for ranking in rankings],
+        "may_be_first": [ranking.first for ranking in rankings if ranking.first is not None],
+        "lower": [ranking.lower for ranking in rankings],
+        "upper": [ranking.upper for ranking in rankings],
+        "scale": [_places(ranking.scales) for ranking in rankings],
+        "votes": [ranking.tallies.judged for ranking in rankings if ranking.tallies],
+        "wins": [ranking.tallies.won for ranking in rankings if ranking.tallies],
+    }
+    items = itertools.chain.from_iterable(ranking.items for ranking in rankings)
+    table = pl.DataFrame(
+        {"item": list(items)} | {name: np.concatenate(parts) if parts else None for name, parts in numbers.items()},
+        schema_overrides={"may_be_first": pl.Boolean},
+    ).with_columns(pl.col("lower", "upper").fill_nan(None))
+    if not queries:
+        return table.sort("scale", "score", "item", descending=[False, True, False])
+    of = np.repeat(np.arange(len(rankings)), [len(ranking.items) for ranking in rankings])
+    named = table.select(pl.Series("query", queries, pl.String).gather(of), pl.all())
+    return named.sort("query", "scale", "score", "item", descending=[False, False, True, False])
+
+
+class QueryTables:
+    """Rankings of queries, which become tables `_TOGETHER` at a time."""
+
+    def __init__(self) -> None:
+        self.tables: list[pl.DataFrame] = []
+        self.waiting: dict[str, ItemRanking] = {}
+
+    def add(self, query: str, ranking: ItemRanking) -> None:
+        """Add the ranking of a query."""
+        self.waiting[query] = replace(ranking, errors=None)
+        if len(self.waiting) == _TOGETHER:
+            self._empty()
+
+    def __bool__(self) -> bool:
+        return bool(self.tables or self.waiting)
+
+    def whole(self) -> pl.DataFrame:
+        """Return the table of all."""
+        self._empty()
+        return pl.concat(self.tables)
+
+    def _empty(self) -> None:
+        if self.waiting:
+            self.tables.append(ranking_table(list(self.waiting.values()), list(self.waiting)))
+            self.waiting = {}

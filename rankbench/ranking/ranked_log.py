@@ -300,9 +300,7 @@ class OrderedVotes(WholeLog):
     @cached_property
     def _unit(self) -> NDArray[np.integer]:
         """Number of the unit of each vote, (n,)."""
-        if self.by_judge and self.votes.judges is not None:
-            return self.votes.judges
-        return self.votes.numbers
+        return self.votes.judges if self.by_judge and self.votes.judges is not None else self.votes.numbers
 
     @cached_property
     def units(self) -> Units:

@@ -241,8 +241,7 @@ def _by_item(
 ) -> NDArray[np.float64]:
     """Return the effective number of units of each item, shape (m,)."""
     keys, at = np.unique(items.astype(np.int64) * (int(units.max()) + 1) + units, return_inverse=True)
-    sums = _sums(at.reshape(-1), weights, len(keys))
-    return _kish(keys // (int(units.max()) + 1), sums, m)
+    return _kish(keys // (int(units.max()) + 1), _sums(at.reshape(-1), weights, len(keys)), m)
 
 
 def _kish(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
@@ -272,8 +271,7 @@ def judged_enough(units: Units) -> NDArray[np.bool_]:
 
 def too_thin(units: Units) -> list[str]:
     """Return a sentence on the items without intervals; none if all have them."""
-    thin = int((~judged_enough(units)).sum())
-    if not thin:
+    if not (thin := int((~judged_enough(units)).sum())):
         return []
     return [
         f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or an effective number of judges "

@@ -362,8 +362,7 @@ def _scanned(path: Path, reader: Reader, said: Sequence[str]) -> pl.LazyFrame:
     """Return the table of a file, as scores where nobody said what its columns are."""
     if path.is_dir() or "columns" not in reader.parameters():
         return reader.scan(path)
-    columns = reader.config()["columns"]
-    if columns:
+    if columns := reader.config()["columns"]:
         return reader.model_copy(update={"columns": ",".join([columns, *said])}).scan(path)
     try:
         return reader.model_copy(update={"columns": ",".join([AS_SCORES, *said])}).scan(path)

@@ -137,8 +137,7 @@ class LogStream:
             for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
                 for piece in _pieces(frame, height):
                     height += piece.height
-                    sound = _sound(piece, self.needed)
-                    if sound:
+                    if sound := _sound(piece, self.needed):
                         whole = piece.head(sound) if sound < piece.height else piece
                         self._keep(whole)
                         chunk.append(self._piece(whole))
@@ -185,8 +184,7 @@ class LogStream:
         column = next(name for name, value in coded.items() if value is None and name in self.needed)
         row = self.first + self.rows + 1
         name = self.judge if column == "judge" and self.judge else column
-        given = self.frame.select(name).slice(self.rows, 1).collect().item()
-        if given is None:
+        if (given := self.frame.select(name).slice(self.rows, 1).collect().item()) is None:
             return InputError(f"the {column} is missing", row=row, column=column)
         expected = "a number" if column == "weight" else "true or false"
         return InputError(f"{short_repr(given)} is not {expected}", row=row, column=column)

@@ -17,14 +17,7 @@ import polars as pl
 
 from rankbench.core.text import count_text, first_of, short_repr
 from rankbench.data.tables.schemas import REST
-from rankbench.ranking.judges import (
-    BiasedJudge,
-    Position,
-    Repeats,
-    position_bias,
-    repeats,
-    votes_with_points,
-)
+from rankbench.ranking.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
 
 # ruff: noqa: RUF001
 
@@ -79,8 +72,7 @@ def skeleton(name: str) -> str:
 
 
 def _reduced(name: str) -> str:
-    number = _NUMBER.fullmatch(name.strip())
-    if number is not None:
+    if (number := _NUMBER.fullmatch(name.strip())) is not None:
         sign, whole, fraction = number.groups(default="")
         name = f"{sign}{whole.lstrip('0') or '0'}.{fraction.rstrip('0')}".removesuffix(".")
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).replace("I", "l").casefold())
@@ -285,8 +277,7 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool 
     """
     names = table.collect_schema().names()
     read = ("query_id", "winner", "loser", "tie", "first", "judge", "time", "weight", REST)
-    wanted = [name for name in read if name in names]
-    chosen = table.select(wanted)
+    chosen = table.select([name for name in read if name in names])
     head = (chosen if whole else chosen.head(LOOKED_AT + 1)).collect(engine="streaming")
     cut = not whole and len(head) > LOOKED_AT
     votes = votes_with_points((head.head(LOOKED_AT) if cut else head).lazy()).collect()
@@ -300,10 +291,8 @@ def name_notes(names: Collection[str]) -> list[str]:
     if len(names) > _MOST_NAMES:
         return []
     notes = []
-    groups = [" = ".join(map(short_repr, group[:3])) for group in lookalikes(names)]
-    if groups:
+    if groups := [" = ".join(map(short_repr, group[:3])) for group in lookalikes(names)]:
         notes.append(f"rankbench takes items called alike for different ones: {count_and_first(groups)}")
-    strange = [short_repr(name) for name in odd(names)]
-    if strange:
+    if strange := [short_repr(name) for name in odd(names)]:
         notes.append(f"odd names: {count_and_first(strange)}")
     return notes

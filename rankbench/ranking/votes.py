@@ -336,16 +336,14 @@ def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDA
     InputError
         One is missing in some rows, 0 in all, or the same in all.
     """
-    columns = [name for name in frame.columns if name.startswith((CONTROL, PREDICTION))]
-    if not columns:
+    if not (columns := [name for name in frame.columns if name.startswith((CONTROL, PREDICTION))]):
         return None
     names = tuple(name.removeprefix(CONTROL) for name in columns)
     values = np.empty((frame.height, len(names)), np.float32 if frame.height > _LONG else np.float64)
     scales = []
     for k, column in enumerate(columns):
         given = frame[column] if order is None else frame[column].gather(order)
-        missing = given.null_count()
-        if missing:
+        if missing := given.null_count():
             kind, _, name = column.partition(": ")
             raise InputError(
                 f"{kind} {name!r}: the value is missing in {missing:,} of {frame.height:,} votes; fill these rows in, "
