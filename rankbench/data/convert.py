@@ -133,8 +133,7 @@ def _replaceable(source: Path, destination: Path, force: bool) -> None:
         raise InputError("it is not a folder of shards, so it is not replaced", path=destination)
     if destination.resolve() in source.resolve().parents:
         raise InputError(f"the source {source.name} is in it, so it is not replaced", path=destination)
-    found = {entry.name for entry in destination.iterdir()}
-    if not found:
+    if not (found := {entry.name for entry in destination.iterdir()}):
         return
     # Never delete what is not ours: load raises unless a manifest describes the folder.
     ours = {MANIFEST, *(shard.file for shard in Manifest.load(destination).shards)}
@@ -202,8 +201,7 @@ def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
     schema = spool.schema or pl.Schema()
     x = schema.get("x")
     path = folder / f"shard-{shard:05}.parquet"
-    files = spool.files[shard]
-    if not files:
+    if not (files := spool.files[shard]):
         pl.DataFrame(schema=schema).write_parquet(path)
         return Shard(file=path.name, rows=0, queries=0)
     rows = pl.scan_parquet(files, glob=False)

@@ -47,13 +47,11 @@ def card_folder(card: Card) -> Path | None:
     for beside in (folder / card.name for folder in card_folders()):
         if all((beside / file.path).is_file() for file in card.files):
             return beside
-    named = os.environ.get("RANKBENCH_DATA", "")
-    if named:
+    if named := os.environ.get("RANKBENCH_DATA", ""):
         if not Path(named).is_dir():
             raise InputError("RANKBENCH_DATA does not name a folder", path=named)
         folder = Path(named) / card.name
-        missing = [file.path for file in card.files if not (folder / file.path).is_file()]
-        if not missing:
+        if not (missing := [file.path for file in card.files if not (folder / file.path).is_file()]):
             return folder
         if len(missing) < len(card.files):
             raise InputError(f"the data set {card.name} is incomplete; missing: {', '.join(missing)}", path=folder)
@@ -71,8 +69,7 @@ def locate(card: Card) -> list[Path]:
     ChecksumError
         A file is not the one that the card describes.
     """
-    folder = card_folder(card)
-    if folder is None:
+    if (folder := card_folder(card)) is None:
         raise InputError(f"the data set {card.name} is not here; {_how(card)}")
     for file in card.files:
         verify_file(folder / file.path, file.sha256)
@@ -129,8 +126,7 @@ def fetch(card: Card, *, accept_license: bool = False) -> Path:
     InputError
         No address is known, or it does not answer.
     """
-    folder = card_folder(card)
-    if folder is not None:
+    if (folder := card_folder(card)) is not None:
         locate(card)
         return folder
     if not card.downloadable:

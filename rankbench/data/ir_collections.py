@@ -92,7 +92,7 @@ class IrCollection(Dataset):
         """Return where features come from."""
         return [
             f"The features of {self.id or 'a collection'} are rankbench's: {', '.join(FEATURES)}. Their document "
-            "frequencies and mean length are of the judged documents.",
+            "frequencies and mean length are of the judged documents."
         ]
 
     @cached_property
@@ -150,8 +150,7 @@ def _collection(identifier: str) -> Any:
     except KeyError as error:
         near = closest(identifier, ir_datasets.registry)
         raise SpecError(f"ir_datasets has no identifier {identifier!r}{near}; all: https://ir-datasets.com") from error
-    lacking = [part for part in ("qrels", "queries", "docs") if not found.has(part)]
-    if lacking:
+    if lacking := [part for part in ("qrels", "queries", "docs") if not found.has(part)]:
         below = [name for name in ir_datasets.registry if name.startswith(f"{identifier}/")]
         parts = [name for name in below if all(ir_datasets.load(name).has(part) for part in ("qrels", "queries"))]
         more = f"; with qrels: {', '.join(parts)}" if parts else ""

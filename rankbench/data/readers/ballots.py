@@ -135,8 +135,7 @@ class PreflibFile:
 
     def _ballot(self, text: str, line: int) -> tuple[list[list[str]], float]:
         """Return a ballot's places, and how many voters cast it."""
-        match = _BALLOT.fullmatch(text)
-        if match is None:
+        if (match := _BALLOT.fullmatch(text)) is None:
             raise self._error(f"{short_repr(text)} is not a ballot such as '12: 3,{{1,4}},2'", line)
         weight = int(match[1])
         if weight == 0:
@@ -222,8 +221,7 @@ class BltReader(Reader):
         rankings, weights, empty = [], [], 0
         for weight, places in ballots:
             kept = [[names[c - 1] for c in place if c not in withdrawn] for place in places]
-            kept = [place for place in kept if place]
-            if kept:
+            if kept := [place for place in kept if place]:
                 rankings.append(kept)
                 weights.append(weight)
             else:

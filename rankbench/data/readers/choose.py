@@ -94,8 +94,7 @@ def part_files(path: Path) -> list[Path]:
     InputError
         There are none, or they are of several formats.
     """
-    found = _by_reader(path)
-    if not found:
+    if not (found := _by_reader(path)):
         raise InputError("it holds no file that a reader knows by its ending", path=path)
     if len(found) > 1:
         names = [files[0].name for files in found.values()]
@@ -215,11 +214,9 @@ def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
     found = defaultdict(list)
     for file in _files(path):
         name = unpacked_name(file).lower()
-        cls = next((cls for cls in readers if name.endswith(cls.extensions)), None)
-        if cls is not None:
+        if (cls := next((cls for cls in readers if name.endswith(cls.extensions)), None)) is not None:
             found[cls].append(file)
-    parquet = {cls: files for cls, files in found.items() if cls.parquet}
-    return parquet or dict(found)
+    return {cls: files for cls, files in found.items() if cls.parquet} or dict(found)
 
 
 def _located(files: Sequence[Path], row: int) -> tuple[Path, int]:

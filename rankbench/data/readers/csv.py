@@ -206,8 +206,7 @@ def _names(header: str, separator: str, path: Path, row: int) -> list[str]:
 
 def distinct_header(names: list[str], path: Path, row: int = 1) -> None:
     """Refuse a header that gives a name twice: Polars would rename the second column."""
-    twice = [name for name, count in Counter(names).items() if count > 1 and name]
-    if twice:
+    if twice := [name for name, count in Counter(names).items() if count > 1 and name]:
         raise InputError(f"the header names columns twice: {listed(twice)}; remove or rename one", path=path, row=row)
 
 
@@ -329,8 +328,7 @@ class ExcelReader(Reader):
             if book.sheet_names:
                 _check_extent(path, self.sheet or book.sheet_names[0])
             # As texts, as in CSV: the checks convert them and know the row.
-            sheet = book.load_sheet(self.sheet or 0, header_row=None, dtypes="string")
-            cells = sheet.to_polars()
+            cells = book.load_sheet(self.sheet or 0, header_row=None, dtypes="string").to_polars()
         except fastexcel.FastExcelError as error:
             raise InputError(f"it cannot be read: {str(error).splitlines()[0][:200]}", path=path) from error
         if not cells.height:

@@ -147,8 +147,7 @@ def _of_pandas(table: Any) -> pl.LazyFrame:
     named = index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu"
     whole = table.reset_index(names=[str(name or "") for name in index.names]) if named else table
     names = [str(name) for name in whole.columns]
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
+    if (twice := next((name for at, name in enumerate(names) if name in names[:at]), None)) is not None:
         raise InputError(f"the frame has two columns called {twice!r}; rename or drop one", column=twice)
     columns = {}
     for at, name in enumerate(names):

@@ -201,8 +201,7 @@ def _of_rows(rows: list[dict[str, Any]], path: Path, columns: str) -> pl.LazyFra
         nested |= deep
         lines.append(json.dumps({name: _plain(value) for name, value in row.items() if name not in deep}))
     raw = pl.scan_ndjson("\n".join(lines).encode(), infer_schema_length=None)
-    kept = [name for name in raw.collect_schema() if name not in nested]
-    if not kept:
+    if not (kept := [name for name in raw.collect_schema() if name not in nested]):
         raise InputError("the file has no rows with values in them", path=path)
     return checked(raw.select(kept), path=path, columns=columns)
 

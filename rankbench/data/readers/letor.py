@@ -46,15 +46,7 @@ class LetorReader(Reader):
     name: ClassVar[str] = "letor"
     source: ClassVar[str] = "[QL13]_ section 2; SVMlight file format"
     extensions: ClassVar[tuple[str, ...]] = (
-        ".txt",
-        ".letor",
-        ".svm",
-        ".svmlight",
-        ".libsvm",
-        ".dat",
-        ".train",
-        ".vali",
-        ".test",
+        *(".txt", ".letor", ".svm", ".svmlight", ".libsvm", ".dat", ".train", ".vali", ".test"),
     )
 
     d: int = Field(default=0, ge=0, le=1 << 24, description="Number of features; 0: the largest index of the file.")
@@ -198,8 +190,7 @@ def single_item_error(query: str, path: Path, row: int) -> InputError:
 def _sizes(path: Path, allow_single: bool) -> list[int]:
     sizes: list[int] = []
     for row, line in numbered_lines(path):
-        text = line.strip()
-        if not text:
+        if not (text := line.strip()):
             continue
         if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or int(text) == 0:
             raise InputError(

@@ -48,8 +48,10 @@ class MovieLensReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the items; see `Reader.scan`. Both files are read at once."""
-        movies = _read_movies(_beside(existing(path)))
-        ratings = _read_ratings(path, movies)
+        movies = existing(path).with_name("u.item")
+        if not movies.is_file():
+            raise InputError("the file u.item with the movies must stand beside the ratings", path=path)
+        ratings = _read_ratings(path, _read_movies(existing(movies)))
         return ratings.select(
             query_id=pl.col("user").cast(pl.String),
             item=pl.int_range(pl.len(), dtype=pl.UInt32).over("user"),
@@ -57,14 +59,6 @@ class MovieLensReader(Reader):
             x="x",
             name=pl.col("movie").cast(pl.String),
         ).lazy()
-
-
-def _beside(path: Path) -> Path:
-    """Return the file of movies that belongs to a file of ratings."""
-    movies = path.with_name("u.item")
-    if not movies.is_file():
-        raise InputError("the file u.item with the movies must stand beside the ratings", path=path)
-    return existing(movies)
 
 
 def _read_movies(path: Path) -> pl.DataFrame:

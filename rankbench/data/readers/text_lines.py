@@ -46,8 +46,7 @@ def in_utf8(file: IO[bytes], path: Path) -> IO[bytes]:
     first = file.peek(4)[:4]  # type: ignore[attr-defined]
     if first in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         raise InputError(f"it is UTF-32; convert it: {_command('UTF-32', path)}", path=path)
-    name = _MARKS.get(first[:2])
-    if name is not None:
+    if (name := _MARKS.get(first[:2])) is not None:
         file.read(2)
         return io.BufferedReader(_Pieces(_recoded(file, name, path), recoded=True))
     # Of Latin letters every other byte is zero, and no text in UTF-8 has such.
@@ -207,10 +206,10 @@ def _read(file: IO[bytes], size: int, path: Path) -> bytes:
 
 _DAMAGED: tuple[type[BaseException], ...] = (
     EOFError,
+    RuntimeError,
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,
-    RuntimeError,
     *UNREADABLE,
 )
 """Errors for compressed data that cannot be read; zipfile raises `RuntimeError` where a password is needed."""
@@ -269,8 +268,7 @@ def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
             if empty:
                 block = block.removeprefix(BOM)
                 empty = not block
-            end = block.rfind(b"\n") + 1
-            if not end:
+            if not (end := block.rfind(b"\n") + 1):
                 rest += block
                 if len(rest) > _LONGEST_LINE:
                     raise InputError(

@@ -90,8 +90,7 @@ class TrecReader(Reader):
         loss = manager.get(Loss, self.loss)
         if loss.structure != "scores":
             raise SpecError(f"{loss.name!r} judges orders by {loss.structure}, and qrels have grades; take ndcg or err")
-        cutoff = getattr(loss, "cutoff", getattr(loss, "k", None))
-        if cutoff is None:
+        if (cutoff := getattr(loss, "cutoff", getattr(loss, "k", None))) is None:
             raise SpecError(
                 f"{self.loss} has no parameter cutoff or k, and a run lists the first places only; take ndcg@10, map, "
                 "mrr, p@10, recall@100 or err@20"
@@ -112,8 +111,7 @@ def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
         str(topic): dict(part.select("doc", "grade").iter_rows())
         for (topic,), part in qrels.partition_by("topic", as_dict=True, maintain_order=True).items()
     }
-    kept = {topic: grades for topic, grades in topics.items() if any(grades.values())}
-    if not kept:
+    if not (kept := {topic: grades for topic, grades in topics.items() if any(grades.values())}):
         raise InputError("no topic has a relevant document", path=path)
     if len(kept) < len(topics):
         left = count_text(len(topics) - len(kept), "topic", f"of {len(topics)} without a relevant document")
@@ -122,11 +120,9 @@ def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
 
 
 def _say_missing(system: str, topics: set[str], judged: dict[str, dict[str, float]]) -> None:
-    absent = len(judged.keys() - topics)
-    if absent:
+    if absent := len(judged.keys() - topics):
         remark(f"{short_repr(system)} lacks {absent} of {count_text(len(judged), 'topic')}: counted as nothing found")
-    unjudged = len(topics - judged.keys())
-    if unjudged:
+    if unjudged := len(topics - judged.keys()):
         left = count_text(unjudged, "topic", f"of {short_repr(system)} without a relevant document")
         remark(f"rankbench leaves out {left}")
 
@@ -225,8 +221,7 @@ _RANKS = (
 
 def _rows(path: Path, names: Sequence[str], form: str) -> pl.DataFrame:
     """Return the words of all lines, with the number of each line."""
-    parts = [_words(chunk, names, form) for chunk in chunks(path)]
-    rows = pl.concat(parts)
+    rows = pl.concat([_words(chunk, names, form) for chunk in chunks(path)])
     if not rows.height:
         raise InputError("the file has no rows, only blank lines", path=path)
     return rows

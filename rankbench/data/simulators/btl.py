@@ -77,8 +77,7 @@ def limit_scores(queries: Queries) -> NDArray[np.float64]:
     # Above the least label: equal labels make zeros, whatever they are.
     above = queries.labels - np.repeat(np.minimum.reduceat(queries.labels, starts), sizes)
     m = np.repeat(sizes, sizes).astype(np.float64)
-    scores: NDArray[np.float64] = (m * above - np.repeat(np.add.reduceat(above, starts), sizes)) / (m - 1.0)
-    return scores
+    return np.asarray((m * above - np.repeat(np.add.reduceat(above, starts), sizes)) / (m - 1.0))
 
 
 def preference_matrix(labels: NDArray[np.float64]) -> NDArray[np.float64]:

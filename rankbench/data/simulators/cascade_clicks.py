@@ -134,15 +134,11 @@ class CascadeClicks(ClickPopulation):
         lists = np.empty((n, length), np.int32)
         looks = np.arange(1, length + 1, dtype=np.float64) ** -self.eta
         draw_sessions(
-            weights.reshape(self.queries, self.items),
-            self.chances,
-            looks,
-            seed_state(entropy),
-            query,
-            lists,
-            click,
+            weights.reshape(self.queries, self.items), self.chances, looks, seed_state(entropy), query, lists, click
         )
-        order, offsets = _grouped(query, self.queries)
+        # A stable sort of short numbers counts them.
+        order = np.argsort(query.astype(np.uint16) if self.queries <= 1 << 16 else query, kind="stable")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.queries))]).astype(np.int64)
         clicked = click[order, None] == np.arange(length)
         return Selections(offsets, np.arange(n + 1, dtype=np.int64) * length, lists[order].ravel(), clicked.ravel())
 
@@ -169,11 +165,3 @@ class CascadeClicks(ClickPopulation):
             }
         )
         return frame.cast(selections_schema(part=False)).lazy()
-
-
-def _grouped(query: NDArray[np.int32], queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order that brings rows together by query, as they are within it, and each query's offset there."""
-    # A stable sort of short numbers counts them.
-    short = query.astype(np.uint16) if queries <= 1 << 16 else query
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
-    return np.argsort(short, kind="stable"), offsets.astype(np.int64)

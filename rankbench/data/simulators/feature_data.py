@@ -314,8 +314,7 @@ class _Population:
     def thresholds(self) -> NDArray[np.float64]:
         """Cut points of relevance that give the marginals, from a calibration draw of its own."""
         _, _, relevance = self._relevance(self._generator(2), np.full(2000, 50))
-        cuts: NDArray[np.float64] = np.quantile(relevance, np.cumsum(WEB10K_MARGINALS)[:-1])
-        return cuts
+        return np.asarray(np.quantile(relevance, np.cumsum(WEB10K_MARGINALS)[:-1]))
 
     def chunk(self, index: int) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]:
         """Return sizes (CHUNK,), labels (N,) and features (N, d) of one chunk of queries."""

@@ -96,8 +96,7 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
         None: the missing column is named, of the kind that is nearest, with the nearest one that is there; where
         not even queries are named, all kinds are.
     """
-    names = schema.names()
-    if not names:
+    if not (names := schema.names()):
         raise InputError("there are no columns: the table is empty", path=path)
     kind = recognized(names)
     if kind is None and QUERY not in names:
@@ -232,8 +231,7 @@ def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.La
     InputError
         The kind makes no table of its rows.
     """
-    found = kind.as_judgments(table)
-    if found is table:
+    if (found := kind.as_judgments(table)) is table:
         return kind, table
     rows = checked(found)
     return table_of(rows.collect_schema()), rows
@@ -242,15 +240,12 @@ def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.La
 def _renamed(raw: RawTable, columns: str) -> RawTable:
     """Return the table under the names of the kind that knows its columns; itself if they have the usual ones."""
     names = raw.schema().names()
-    if columns and recognized(names) is None and not any(knows(kind, names) for kind in table_kinds()):
-        found = _by_content(raw, dict(said_columns(columns)))
-        if found is not None:
-            return found
+    unknown = columns and recognized(names) is None and not any(knows(kind, names) for kind in table_kinds())
+    if unknown and (found := _by_content(raw, dict(said_columns(columns)))) is not None:
+        return found
     for kind in _asked(columns, names):
-        if columns or not clear(names, kind):
-            found = kind.renamed(raw, columns)
-            if found is not None:
-                return found
+        if (columns or not clear(names, kind)) and (found := kind.renamed(raw, columns)) is not None:
+            return found
     return raw if columns or recognized(names) is not None else _by_content(raw, {}) or raw
 
 

@@ -135,8 +135,7 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
         said["loser"] = ""
     named = usual_columns(columns, ROLES, said)
     found = {role: alike[0] for role, alike in named.items()}
-    unused = _unused(found, given or {})
-    if unused is not None:
+    if (unused := _unused(found, given or {})) is not None:
         found = {role: name for role, name in found.items() if role not in unused}
         for role in found:
             if len(named[role]) > 1:
@@ -261,8 +260,7 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
     ]
     # Beside two items that one column says all of, another one that says less may be meant.
     pairs = {(reading.roles["left"], reading.roles["right"]) for reading in found if reading.sure}
-    found = [one for one in found if not pairs or (one.roles["left"], one.roles["right"]) in pairs]
-    if found:
+    if found := [one for one in found if not pairs or (one.roles["left"], one.roles["right"]) in pairs]:
         return [replace(one, rows=(*one.rows, *_unread(one, found))) for one in found]
     sided = {"left", "right"} & set(roles)
     for left, right in _pairs(cells, columns, roles, few=2):

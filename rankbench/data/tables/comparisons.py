@@ -80,8 +80,7 @@ class ComparisonTable(TableKind):
             options = {role: said.pop(role) for role in OPTIONS if role in said}
             beside: dict[str, str] = {role: options.pop(role) for role in ("control", "predictions") if role in options}
             terms = covariate_terms(beside)
-            found = guess(schema, said)
-            if found is None:
+            if (found := guess(schema, said)) is None:
                 return None
             raw = replace(raw, frame=whole_ids(raw.frame, found))
             if unread := unread_outcomes(schema, found, said):
@@ -148,8 +147,7 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
     kth = pl.int_range(pl.len()).over(*keys, turned)
     both = pl.min_horizontal(turned.sum().over(*keys), (~turned).sum().over(*keys))
     again = ~out & (kth < both) & ~kth.is_first_distinct().over(*keys, kth)
-    count = votes.select(again.sum()).collect().item()
-    if not count:
+    if not (count := votes.select(again.sum()).collect().item()):
         raise InputError("mirrored=halve: no row mirrors another row; leave it out")
     remark(f"rankbench leaves out {count_text(count, 'row')}: each mirrors another row")
     found = votes.with_columns((out | again).alias(LEFT_OUT))
@@ -223,10 +221,7 @@ class ComparisonsCheck(TableCheck):
         # A vote whose points are split has a weight for each of its two rows, and they belong together.
         defaults = {name: value for name, value in (("weight", 1.0), (REST, False)) if name not in frame.columns}
         frame = frame.with_columns(pl.lit(value).alias(name) for name, value in defaults.items())
-        if "weight" in self.schema:
-            columns.append(self.weight(frame))
-        if "judge" in self.schema:
-            columns.append(self.judge(frame))
+        columns += [getattr(self, name)(frame) for name in ("weight", "judge") if name in self.schema]
         if self.times is not None:
             columns.append(self.time(frame, self.times))
         columns += [self.cast(frame[name], pl.Boolean()) for name in ("tie", "first") if name in self.schema]
@@ -249,8 +244,7 @@ class ComparisonsCheck(TableCheck):
 
     def control(self, frame: pl.DataFrame, number: int, term: ControlTerm | VotePrediction) -> pl.Series:
         """Return a covariate of the left less the right, null where something is missing."""
-        parts = [name for name in frame.columns if name.startswith(f"control.{number}.")]
-        if not parts:
+        if not (parts := [name for name in frame.columns if name.startswith(f"control.{number}.")]):
             return pl.Series([1.0], dtype=pl.Float64).new_from_index(0, frame.height)
         if isinstance(term, ControlTerm) and term.unless:
             return 1.0 - self.cast(frame[parts[0]], pl.Boolean(), nulls=True).cast(pl.Float64)

@@ -237,8 +237,7 @@ def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple
     if name in columns:
         return (name,)
     bases = sided_columns(columns, roles)
-    pair = bases.get(plain_name(name))
-    if pair is None:
+    if (pair := bases.get(plain_name(name))) is None:
         raise InputError(f"there is no column {name!r}{nearest(name, {*columns, *bases})}", column=name)
     return pair
 
@@ -310,8 +309,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _term(text: str) -> ControlTerm:
-    side = _SIDE.fullmatch(text)
-    if side:
+    if side := _SIDE.fullmatch(text):
         return ControlTerm("", unless=_column(side[1], text) if side[1] else "")
     raw, transforms, inner = False, list[str](), text
     while call := _CALL.fullmatch(inner):

@@ -187,8 +187,7 @@ def reduce_clicks(frame: pl.DataFrame, several: Several = "all", off_list: OffLi
     InputError
         ``off_list="error"`` and there is such a click: its session is named.
     """
-    size = pl.col("shown").list.len()
-    rows = frame.with_row_index("_row").with_columns(_size=size)
+    rows = frame.with_row_index("_row").with_columns(_size=pl.col("shown").list.len())
     clicks = (
         rows.select("_row", "_size", "clicked")
         .explode("clicked", empty_as_null=False)

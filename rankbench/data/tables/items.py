@@ -81,8 +81,7 @@ def _feature_columns(raw: RawTable) -> tuple[list[str], int]:
                 what = f"columns {other!r} and {name!r} are the same feature; remove or rename one"
                 raise InputError(what, path=raw.path)
     first = min(numbered, default=0)
-    absent = set(range(min(first, 1), min(first, 1) + len(numbered))) - set(numbered)
-    if absent:
+    if absent := set(range(min(first, 1), min(first, 1) + len(numbered))) - set(numbered):
         raise InputError(f"column 'x_{min(absent)}' is missing among the features", path=raw.path)
     return [numbered[index] for index in sorted(numbered)], len(numbered)
 

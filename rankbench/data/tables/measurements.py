@@ -110,13 +110,11 @@ class MeasurementsCheck(TableCheck):
     def end(self) -> None:
         """Refuse a cell that was given twice, and a column without any score."""
         super().end()
-        empty = [name for name, some in self.filled.items() if not some and name not in self.raw.unwanted]
-        if empty:
+        if empty := [name for name, some in self.filled.items() if not some and name not in self.raw.unwanted]:
             raise InputError("the column has no score at all; remove it, or fill it", path=self.path, column=empty[0])
         keys = pl.concat(self.keys)
         again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
-        if again.any():
-            row = int(again.arg_true()[0])
+        for row in again.arg_true().head(1):
             path, number = self.raw.place(row + 1)
             what = ", ".join(f"{_WORD[name]} {short_repr(keys[name][row])}" for name in keys.columns)
             raise InputError(
@@ -153,8 +151,8 @@ class MeasurementsCheck(TableCheck):
 
     def _refuse_cell(self, cells: pl.DataFrame, bad: pl.Series, message: str) -> None:
         """Raise for the first true entry of `bad`, of all columns one after the other."""
-        if bad.any():
-            at, row = divmod(int(bad.arg_true()[0]), cells.height)
+        for place in bad.arg_true().head(1):
+            at, row = divmod(place, cells.height)
             self.refuse(pl.Series(range(cells.height)) == row, cells.to_series(at), message)
 
     def _without_signs(self, cells: pl.DataFrame, texts: pl.Series) -> pl.Series:

@@ -173,11 +173,8 @@ class OrdersCheck(TableCheck):
             self.kept, frame = (~frame[SAYS_NOTHING]).arg_true(), frame.filter(~frame[SAYS_NOTHING])
         ids = self.cast(frame["query_id"], pl.String())
         ranking = self.ranking(frame["ranking"])
-        columns = [ids, ranking]
-        if "weight" in self.schema:
-            columns.append(self.weight(frame))
-        if "judge" in self.schema:
-            columns.append(self.judge(frame))
+        said = [getattr(self, name)(frame) for name in ("weight", "judge") if name in self.schema]
+        columns = [ids, ranking, *said]
         if "candidates" in self.schema:
             columns.append(self.known(ids, ranking, frame["candidates"]))
         return pl.DataFrame(columns, schema=self.schema)
@@ -191,8 +188,7 @@ class OrdersCheck(TableCheck):
         rows = places.to_frame().with_row_index("row").explode(column.name, empty_as_null=False)
         sizes = rows[column.name].list.len().fill_null(0)
         self.at(rows, sizes == 0, column, "a place of the ranking has no items")
-        items = rows.explode(column.name, empty_as_null=False)
-        self.names(items, column, "is ranked twice")
+        self.names(rows.explode(column.name, empty_as_null=False), column, "is ranked twice")
         return places
 
     def nested(self, column: pl.Series) -> pl.Series:

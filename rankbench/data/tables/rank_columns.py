@@ -46,8 +46,7 @@ def rank_columns(cells: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], bo
         usual = [f"{n}_{what}" for n in ordinals for what in ("choice", "preference", "rank")]
         usual += [f"{what}_{k}" for what in ("rank", "choice", "preference", "pref")]
         bare = [*ordinals, *(f"{n}_place" for n in ordinals), f"place_{k}", f"vote_{k}", *_MEDALS[k - 1 : k]]
-        name = next((by_name[one] for one in [*usual, *bare] if one in by_name), None)
-        if name is None:
+        if (name := next((by_name[one] for one in [*usual, *bare] if one in by_name), None)) is None:
             break
         found[role] = name
         sure = sure and plain_name(name) in usual

@@ -128,8 +128,7 @@ def rows_kept(raw: RawTable) -> RawTable:
     InputError, SpecError
         See `Condition`.
     """
-    condition = _asked.get()
-    if condition is None:
+    if (condition := _asked.get()) is None:
         return raw
     schema = raw.schema()
     condition.columns |= dict.fromkeys(schema.names())
@@ -158,12 +157,10 @@ def judgments_kept(frame: pl.LazyFrame) -> pl.LazyFrame:
     SpecError
         Rows of one vote would be parted.
     """
-    condition = _asked.get()
-    if condition is None:
+    if (condition := _asked.get()) is None:
         return frame
     schema, names = frame.collect_schema(), condition.expression().meta.root_names()
-    unknown = [name for name in names if name not in condition.columns and name not in schema]
-    if unknown:
+    if unknown := [name for name in names if name not in condition.columns and name not in schema]:
         read = schema.names()
         known = list(dict.fromkeys([*condition.columns, *read]))
         said = (
@@ -178,8 +175,7 @@ def judgments_kept(frame: pl.LazyFrame) -> pl.LazyFrame:
             "--where: this file lacks a column of the condition that others have", path=condition.without[0]
         )
     if not condition.counted:
-        lacking = [name for name in names if name not in schema]
-        if lacking:
+        if lacking := [name for name in names if name not in schema]:
             raise InputError(
                 f"--where: {lacking[0]!r} is a column of the file, and others of the condition are of the schema "
                 f"({listed(schema.names())}); name columns of the file alone: {listed(list(condition.columns))}",
@@ -214,8 +210,7 @@ def _casts(expression: pl.Expr, frame: pl.LazyFrame, names: Collection[str]) -> 
     for chosen in product(*told):
         types = {name: dtype for name, (dtype, _) in zip(names, chosen, strict=True)}
         if not _trouble(expression, types):
-            wrong = [name for name in names if types[name] == pl.String != schema[name]]
-            if wrong:
+            if wrong := [name for name in names if types[name] == pl.String != schema[name]]:
                 raise InputError("--where: the column holds true and false, and is compared with text", column=wrong[0])
             return {name: cast for name, (_, cast) in zip(names, chosen, strict=True) if cast is not None}
     types = {name: schema[name] for name in names}

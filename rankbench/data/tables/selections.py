@@ -119,9 +119,7 @@ class SelectionsCheck(TableCheck):
             "two items were shown at one position; a session is one list, say which column tells lists apart "
             "(--columns session=NAME)",
         )
-        gap = places.list.max() != places.list.len()
-        if gap.any():
-            row = int(gap.arg_true()[0])
+        for row in (places.list.max() != places.list.len()).arg_true().head(1):
             lacking = next(place for place, found in enumerate(places[row], 1) if place != found)
             raise self.error(
                 f"position {lacking} has no row, though lower ones have: add a row for the item there, or number the "
@@ -134,9 +132,7 @@ class SelectionsCheck(TableCheck):
         """Return the lists of items shown."""
         lists = self.lists(column, pl.String(), "texts or whole numbers")
         self.refuse(lists.list.len() == 0, column, "no item was shown")
-        twice = lists.list.n_unique() != lists.list.len()
-        if twice.any():
-            row = int(twice.arg_true()[0])
+        for row in (lists.list.n_unique() != lists.list.len()).arg_true().head(1):
             names = lists[row].to_list()
             again = next(name for i, name in enumerate(names) if name in names[:i])
             raise self.error(f"item {short_repr(again)} is shown twice in one list", row, column.name)
@@ -147,9 +143,7 @@ class SelectionsCheck(TableCheck):
         lists = self.lists(column, pl.UInt32(), "positions (whole numbers from 1)")
         lowest, highest = lists.list.min(), lists.list.max()
         self.refuse((lowest == 0).fill_null(False), column, "there is no position 0 in {}: positions count from 1")
-        beyond = (highest > items.list.len() + 1).fill_null(False)
-        if beyond.any():
-            row = int(beyond.arg_true()[0])
+        for row in (highest > items.list.len() + 1).fill_null(False).arg_true().head(1):
             raise self.error(
                 f"position {highest[row]} was clicked, but {len(items[row])} items were shown "
                 f"({len(items[row]) + 1} stands for a click outside of the list)",
@@ -186,8 +180,7 @@ class SelectionsCheck(TableCheck):
         if inner == pl.String:
             wrong |= {"an item has no name": cast == "", TOO_LONG: too_long(cast)}
         for message, bad in wrong.items():
-            if bad.any():
-                place = int(bad.arg_true()[0])
+            for place in bad.arg_true().head(1):
                 value = entries[place]
                 found = "an entry that is missing" if value is None else short_repr(value)
                 raise self.error(message.format(found), _row_of(words, place), column.name)

@@ -13,21 +13,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables import outcomes
 from rankbench.data.tables.outcome_readings import numbers_meaning, pair_meaning, word_readings
-from rankbench.data.tables.outcomes import (
-    BOTH_BAD,
-    MOST_WORDS,
-    SCORELINE,
-    TIED,
-    flag,
-    named_number,
-    plain_word,
-    points_of_left,
-    scored,
-    series,
-    side_words,
-    tie_words,
-)
 from rankbench.data.tables.schemas import GAMES, SHARE
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
@@ -59,7 +46,7 @@ OUTCOME_ROLES = ("winner", "loser", "left_won", "right_won", "left_wins", "right
 
 def plain_words(word: str) -> list[str]:
     """Return the words that a user said, ``one|another``, as `plain_word` has them; none where nothing was said."""
-    return pl.select(plain_word(pl.lit(pl.Series(word.split("|"))))).to_series().to_list() if word else []
+    return pl.select(outcomes.plain_word(pl.lit(pl.Series(word.split("|"))))).to_series().to_list() if word else []
 
 
 def left_out_rows(columns: Mapping[str, str]) -> dict[str, pl.Expr]:
@@ -80,7 +67,7 @@ def left_out_rows(columns: Mapping[str, str]) -> dict[str, pl.Expr]:
         words, plain = columns["drop"].split("|"), pl.Series(plain_words(columns["drop"]) or [""]).implode()
         names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
         said = listed([word if word.strip() else "nothing" for word in words])
-        gone = (plain_word(pl.col(name)).fill_null("").is_in(plain) for name in names)
+        gone = (outcomes.plain_word(pl.col(name)).fill_null("").is_in(plain) for name in names)
         found[f"with {said} as outcome"] = pl.any_horizontal(gone)
     return found
 
@@ -107,11 +94,11 @@ class OutcomeWords:
     def from_columns(cls, columns: Mapping[str, str]) -> OutcomeWords:
         """Return the expressions of a log's columns by role."""
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
-        word = plain_word(said)
+        word = outcomes.plain_word(said)
         of_left, of_right = _sides_meant(columns)
         side = pl.when(word.is_in(of_left)).then(1.0).when(word.is_in(of_right)).then(-1.0)
         item = pl.when(said == left).then(1.0).when(said == right).then(-1.0)
-        ties = tie_words(columns["left"], columns["right"])
+        ties = outcomes.tie_words(columns["left"], columns["right"])
         if "tie_word" in columns:
             ties = [*ties, *plain_words(columns["tie_word"])]
         return cls(left, right, said, side, item, word.is_in(ties).fill_null(False), word)
@@ -119,7 +106,7 @@ class OutcomeWords:
 
 def _sides_meant(columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Return the words of the left and the right: given ones, with the usual ones unless these contradict."""
-    usual = side_words(columns["left"], columns["right"])
+    usual = outcomes.side_words(columns["left"], columns["right"])
     said = [plain_words(columns.get(role, "")) for role in ("left_word", "right_word")]
     if set(said[0]) & set(usual[1]) or set(said[1]) & set(usual[0]):
         return said[0], said[1]
@@ -170,14 +157,14 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     if "loser" in roles:
         return roles
     for name in (roles["left"], roles["right"]):
-        if name.strip().lower() in TIED:
+        if name.strip().lower() in outcomes.TIED:
             raise InputError("the column's name also means a tie: rename the column", column=name)
     if ("left_wins" in roles and "left_wins" not in given) or ("left_score" in roles and "left_score" not in given):
         roles = pair_meaning(raw, roles)
     if "left_score" in roles:
-        _left_out(raw, scored(roles)[1], "without both scores")
+        _left_out(raw, outcomes.scored(roles)[1], "without both scores")
     if "left_wins" in roles:
-        games, none = series(roles)
+        games, none = outcomes.series(roles)
         total = raw.select(pl.sum_horizontal(*games).sum()).collect(engine="streaming").item()
         names = " and ".join(short_repr(name) for name in dict.fromkeys([roles["left_wins"], roles["right_wins"]]))
         remark(f"a row is a series: {names} are games won, {count_text(total, 'game')} with ties are as many votes")
@@ -202,7 +189,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     }
     marked = raw.select(
         words.text.alias("said"),
-        words.word.is_in(list(BOTH_BAD)).fill_null(False).alias("bad"),
+        words.word.is_in(list(outcomes.BOTH_BAD)).fill_null(False).alias("bad"),
         *[case.fill_null(False).alias(name) for name, case in cases.items()],
     ).with_row_index("row")
     facts = marked.select(
@@ -215,8 +202,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         remark(f"{found['bad']:,} votes call both items bad: they count as ties")
     if found["other"] is not None and found["item"] is None:
         # Neither sides nor names are all there is.
-        numbers = numbers_meaning(raw, columns)
-        if numbers:
+        if numbers := numbers_meaning(raw, columns):
             return roles | numbers
         if _are_scorelines(raw, columns):
             remark(f"rankbench reads {short_repr(column)} as scores of {columns['left']!r} and {columns['right']!r}")
@@ -252,24 +238,23 @@ def _are_scorelines(raw: pl.LazyFrame, columns: Mapping[str, str]) -> bool:
     if {"white", "black"} & {columns[side].strip().lower() for side in ("left", "right")}:
         return False
     text = pl.col(columns["winner"]).cast(pl.String).str.strip_chars()
-    fits = (
-        raw.select(text.alias("text")).filter(pl.col("text") != "").select(pl.col("text").str.contains(SCORELINE).min())
-    )
-    return fits.collect(engine="streaming").item() is True
+    said = raw.select(text=text).filter(pl.col("text") != "")
+    fits = said.select(pl.col("text").str.contains(outcomes.SCORELINE).min()).collect(engine="streaming").item()
+    return fits is True
 
 
 def _words_said(raw: pl.LazyFrame, words: pl.Expr) -> list[str]:
     """Return the words of a column, the commonest first: `MOST_WORDS` and one more at most."""
     said = raw.select(said=words.cast(pl.String).str.strip_chars()).filter(pl.col("said") != "")
-    counted = said.group_by("said").len().sort("len", "said", descending=[True, False]).head(MOST_WORDS + 1)
+    counted = said.group_by("said").len().sort("len", "said", descending=[True, False]).head(outcomes.MOST_WORDS + 1)
     return list(counted.collect(engine="streaming")["said"])
 
 
 def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: OutcomeWords) -> None:
     """Refuse a winner's column whose words nobody knows, with what they may mean; not if there are many, or one."""
-    known = tie_words(columns["left"], columns["right"])
+    known = outcomes.tie_words(columns["left"], columns["right"])
     said = [word for word in _words_said(raw, words.text) if word.lower() not in known]
-    if not 1 < len(said) <= MOST_WORDS or any(char.isdigit() for word in said for char in word):
+    if not 1 < len(said) <= outcomes.MOST_WORDS or any(char.isdigit() for word in said for char in word):
         return
     how = "--columns 'left_word=WORD|WORD,right_word=WORD|WORD,tie_word=WORD' says what they mean"
     if len(said) == 2:
@@ -288,9 +273,9 @@ def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
     known = {word.lower() for word in said}
     for role, word in roles.items():
         for one in word.split("|"):
-            if len(said) <= MOST_WORDS and one.strip().lower() not in known:
+            if len(said) <= outcomes.MOST_WORDS and one.strip().lower() not in known:
                 raise InputError(f"no row says {one!r}, the {role}{nearest(one, said)}", column=columns["winner"])
-    ties = tie_words(columns["left"], columns["right"])
+    ties = outcomes.tie_words(columns["left"], columns["right"])
     taken = {*ties, *(plain for words in roles.values() for plain in plain_words(words))}
     free = {word.lower(): word for word in said if word.lower() not in taken}
     missing = [role for role in ("left_word", "right_word") if role not in roles]
@@ -312,8 +297,7 @@ def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
 
 
 def _left_out(raw: pl.LazyFrame, rows: pl.Expr, which: str) -> None:
-    count = raw.select(rows.sum()).collect(engine="streaming").item()
-    if count:
+    if count := raw.select(rows.sum()).collect(engine="streaming").item():
         remark(f"rankbench leaves out {count_text(count, 'row', which)}")
 
 
@@ -347,21 +331,21 @@ _Outcome = tuple[pl.Expr, pl.Expr, list[pl.Expr]]
 def _two_columns(columns: Mapping[str, str]) -> _Outcome:
     """Return the outcome by a column for each of the two."""
     if "left_score" in columns:
-        difference, empty = scored(columns)
+        difference, empty = outcomes.scored(columns)
         names = list(dict.fromkeys(columns[role] for role in ("left_score", "right_score")))
         texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
         # Rows that are left out later have winner and loser as any vote.
         lead = pl.when(empty).then(0.0).otherwise(difference)
         return lead, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
     if "left_wins" in columns:
-        games, empty = series(columns)
+        games, empty = outcomes.series(columns)
         read = empty | pl.sum_horizontal(*games, ignore_nulls=False).is_not_null()
         names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
         more = [count.alias(name) for count, name in zip(games, GAMES, strict=True)]
         return pl.when(read).then(1.0), _texts(names), [*more, empty.alias(LEFT_OUT)]
     names = [columns[role] for role in ("left_won", "right_won", "tie") if role in columns]
-    won, lost = (flag(pl.col(columns[role])) for role in ("left_won", "right_won"))
-    drawn = flag(pl.col(columns["tie"])) if "tie" in columns else ~won & ~lost
+    won, lost = (outcomes.flag(pl.col(columns[role])) for role in ("left_won", "right_won"))
+    drawn = outcomes.flag(pl.col(columns["tie"])) if "tie" in columns else ~won & ~lost
     one = pl.sum_horizontal(*(case.cast(pl.Int8) for case in (won, lost, drawn)), ignore_nulls=False) == 1
     return pl.when(one).then(won.cast(pl.Int8) - lost.cast(pl.Int8)), _texts(names), []
 
@@ -376,9 +360,9 @@ def _one_column(columns: Mapping[str, str]) -> _Outcome:
     words = OutcomeWords.from_columns(columns)
     more: list[pl.Expr] = []
     if {"points", "margin", "preference"} & columns.keys():
-        lead = named_number(columns)
+        lead = outcomes.named_number(columns)
         if "graded" in columns:
-            share = points_of_left(columns)
+            share = outcomes.points_of_left(columns)
             more = [pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share).alias(SHARE)]
             lead = pl.when(more[0].is_not_null()).then(1.0).otherwise(lead)
     elif "side" in columns:
@@ -386,7 +370,7 @@ def _one_column(columns: Mapping[str, str]) -> _Outcome:
     else:
         lead = pl.coalesce(words.item, pl.when(words.tied).then(0.0))
     if "tie" in columns:
-        marked = flag(pl.col(columns["tie"]))
+        marked = outcomes.flag(pl.col(columns["tie"]))
         blank = words.text.fill_null("").str.strip_chars() == ""
         against = ((marked & (lead != 0)) | (~marked & (lead == 0))).fill_null(False)
         lead = pl.when(marked & blank).then(0.0).when(~against).then(lead)
