@@ -85,13 +85,11 @@ def change_points(values: NDArray[np.float64], alpha: float = 0.05) -> list[Chan
     runs = len(values)
     if runs < FEWEST_RUNS:
         return []
-    steps = np.diff(values)
-    spread = float(np.median(np.abs(steps))) * 1.4826 / np.sqrt(2)
+    spread = float(np.median(np.abs(np.diff(values)))) * 1.4826 / np.sqrt(2)
     if spread <= 1e-12 * float(np.abs(values).max()):
         return _exact(values)
     cut = _cut(values, spread)
-    found = sorted(_places(cut, spread, alpha))
-    found = _refined(cut, found)
+    found = _refined(cut, sorted(_places(cut, spread, alpha)))
     kept = _kept(cut, spread, found, _threshold(runs, runs, alpha))
     edges = [0, *kept, runs]
     return [_described(values, cut, spread, edges[i - 1], at, edges[i + 1]) for i, at in enumerate(kept, 1)]
@@ -107,8 +105,7 @@ def _exact(values: NDArray[np.float64]) -> list[ChangePoint]:
 
 def _cut(values: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
     half = NEIGHBORS // 2
-    padded = np.pad(values, half, mode="reflect")
-    middle = np.median(sliding_window_view(padded, NEIGHBORS), axis=1)
+    middle = np.median(sliding_window_view(np.pad(values, half, mode="reflect"), NEIGHBORS), axis=1)
     return np.asarray(np.clip(values, middle - CUT * spread, middle + CUT * spread))
 
 
@@ -124,8 +121,7 @@ def _threshold(runs: int, points: int, alpha: float) -> float:
     """Return the critical value of so many standardized differences, by the union bound."""
     from scipy.special import stdtrit
 
-    df = max(2.0, RELATIVE_EFFICIENCY * (runs - 1))
-    return float(-stdtrit(df, alpha / (2 * points)))
+    return float(-stdtrit(max(2.0, RELATIVE_EFFICIENCY * (runs - 1)), alpha / (2 * points)))
 
 
 def _places(values: NDArray[np.float64], spread: float, alpha: float) -> list[int]:
@@ -135,8 +131,7 @@ def _places(values: NDArray[np.float64], spread: float, alpha: float) -> list[in
     points = 0
     for length in _lengths(runs):
         starts = np.unique(np.minimum(np.arange(0, runs, max(1, length // 2)), runs - length))
-        windows = sliding_window_view(values, length)[starts]
-        z = _standardized(windows) / spread
+        z = _standardized(sliding_window_view(values, length)[starts]) / spread
         best = z.argmax(axis=1)
         layers.append((starts, length, best + 1, z[np.arange(len(starts)), best]))
         points += z.size

@@ -120,8 +120,7 @@ class Comparison:
     def finds(self) -> str:
         """Return which changes such a comparison finds, in a sentence; empty where nothing was tested."""
         shares = [one.detectable_percent for one in self.changes if one.detectable_percent > 0]
-        sizes = [one.detectable for one in self.changes if one.detectable > 0]
-        if not sizes:
+        if not (sizes := [one.detectable for one in self.changes if one.detectable > 0]):
             return ""
         least, most = (
             f"{significant(one, 2)}{'%' if shares else ''}" for one in (min(shares or sizes), max(shares or sizes))
@@ -321,8 +320,7 @@ def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:
 
 def how_to_read(changes: Sequence[Change]) -> str:
     """Return which way changes go, and what intervals and p are of."""
-    said = [clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes)]
-    meaning = "; ".join(said)
+    meaning = "; ".join(clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes))
     return f"{meaning[0].upper()}{meaning[1:]}. The interval is for its row alone; p is adjusted for all rows."
 
 
@@ -337,8 +335,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         page += [Paragraph("Values that may not change, and differ by more than rounding:"), Bullets(lines)]
         if len(comparison.differing) > MOST:
             page.append(Paragraph(f"The JSON has {len(comparison.differing) - MOST:,} more."))
-    shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
-    if shown:
+    if shown := [one for one in shown_first(comparison) if one.verdict != "equal"]:
         cells = [[markdown(cell) for cell in cells_of(one)] for one in shown[:MOST]]
         page += [Paragraph(how_to_read(shown)), Grid.from_rows([Column(name) for name in columns_of(shown)], cells)]
         if len(shown) > MOST:
@@ -358,9 +355,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "head": comparison.head,
         "sentence": comparison.sentence(),
         "finds": comparison.finds(),
-        "exit_code": comparison.exit_code,
-        "margin": comparison.margin,
-        "alpha": comparison.alpha,
+        **{key: getattr(comparison, key) for key in ("exit_code", "margin", "alpha")},
         "changes": changes,
         "notes": list(comparison.notes),
         "differing": comparison.differing,

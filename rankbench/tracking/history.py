@@ -8,7 +8,6 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -203,7 +202,7 @@ def _means(sampler: Sampler, suite: str) -> Iterator[HistoryValue]:
     """Yield the mean of each row of an experiment's standings that has one."""
     source = sampler.source
     data = f"@{source.fingerprint[:8]}" if source.dataset else ""
-    for race, metric, split in product(sampler.races, sampler.metrics, source.shown_splits()):
+    for race, metric, split in itertools.product(sampler.races, sampler.metrics, source.shown_splits()):
         for arm in race.arms:
             repetitions = race.repetitions if arm.racing else sorted(arm.done)
             if not repetitions:

@@ -128,9 +128,7 @@ def misfit(before: SourceRecord, after: SourceRecord) -> str:
             f"the data were {before.dataset or 'none'} (sha256 {before.fingerprint[:12]}), are "
             f"{after.dataset or 'none'} (sha256 {after.fingerprint[:12]})"
         )
-    if before.units != after.units:
-        return "it is judged on other units"
-    return ""
+    return "it is judged on other units" if before.units != after.units else ""
 
 
 def _pairs(
@@ -270,8 +268,7 @@ def _spread(
 
 
 def _widening(pair: _Pair, draws: int) -> float:
-    source = pair.sampler.source
-    return widening(draws, source.shared(pair.arms[0].n))
+    return widening(draws, pair.sampler.source.shared(pair.arms[0].n))
 
 
 def _order_widening(pair: _Pair, base: NDArray[np.float64], head: NDArray[np.float64]) -> float:

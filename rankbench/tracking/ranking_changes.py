@@ -170,8 +170,7 @@ def ranking_changes(
             "votes. It reports too many moves of items with nearly one-sided later votes, and of items far apart under "
             "a ridge"
         )
-    found = _estimates(sides, dealt, aggregator, chosen, family, rests, same)
-    return family.judged(found), notes
+    return family.judged(_estimates(sides, dealt, aggregator, chosen, family, rests, same)), notes
 
 
 def _votes(path: Path, columns: str) -> pl.DataFrame:
@@ -266,8 +265,7 @@ class _Side:
         known = item >= 0
         keys, at = np.unique(item[known] * units + unit[known], return_inverse=True)
         said = np.bincount(at.reshape(-1), np.tile(self.data.weights, 2)[known], len(keys))
-        total = np.bincount(keys // units, said, len(places))
-        return keys, said / total[keys // units]
+        return keys, said / np.bincount(keys // units, said, len(places))[keys // units]
 
 
 def _comparable(sides: Sequence[_Side], aggregator: Aggregator) -> tuple[list[str], list[str]]:

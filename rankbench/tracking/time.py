@@ -15,22 +15,12 @@ from rankbench.core.code_digest import cpu_class
 from rankbench.core.text import count_text, seconds_of, significant, without_nan
 from rankbench.errors import SpecError
 from rankbench.stats.contrasts import mean_intervals
+from rankbench.tracking import turns
 from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import Comparison, Margin
 from rankbench.tracking.other_version import other_version
 from rankbench.tracking.timed_versions import Launcher, here
 from rankbench.tracking.timings import TimingFacts, Timings, has_timings, read_timings, write_timings
-from rankbench.tracking.turns import (
-    LAUNCHES,
-    ROUNDS,
-    Launch,
-    TurnsTaken,
-    launch_log_ratios,
-    launch_medians,
-    median_interval,
-    share_of_look,
-    take_turns,
-)
 
 BUDGET = 600.0
 """Seconds, unless the caller says otherwise."""
@@ -182,7 +172,7 @@ def time_suite(
         if has_timings(other):
             raise SpecError(f"{other} has the timings of another job; give this one a folder of its own with --out")
 
-    def keep(taken: TurnsTaken) -> None:
+    def keep(taken: turns.TurnsTaken) -> None:
         failed = {str(cell): why for cell, why in launcher.failed.items()}
         for at, (name, where) in enumerate(zip(names, folders, strict=True)):
             facts = TimingFacts(
@@ -204,8 +194,8 @@ def time_suite(
     if against:
         say(f"timing {suite}")  # what was said last is what goes on, and that was the other version's environment
     limit = seconds_of(budget) if budget is not None else BUDGET if rounds is None else math.inf
-    launches = LAUNCHES if rounds is None else max(1, -(-rounds // ROUNDS))
-    taken = take_turns(launcher.launch, precision, budget=limit, launches=launches, looked=keep)
+    launches = turns.LAUNCHES if rounds is None else max(1, -(-rounds // turns.ROUNDS))
+    taken = turns.take_turns(launcher.launch, precision, budget=limit, launches=launches, looked=keep)
     if not launcher.cells and not launcher.failed:
         raise SpecError(f"suite {suite!r} has nothing to time{' in both versions' if against else ''}")
     notes = [f"not timed: {cell}: {why}" for cell, why in sorted(launcher.failed.items())]
@@ -215,7 +205,7 @@ def time_suite(
     if not taken.launches or not launcher.cells:
         notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
         nothing = Comparison(str(folders[0]), str(folders[-1]), (), "", alpha, tuple(notes)) if against else None
-        return TimedSuite(folder, [], nothing, notes, 0, ROUNDS)
+        return TimedSuite(folder, [], nothing, notes, 0, turns.ROUNDS)
     timed = [read_timings(where) for where in folders]
     comparison: Comparison | None = None
     if against:
@@ -225,7 +215,7 @@ def time_suite(
     return TimedSuite(folder, rows, comparison, notes, timed[0].launches, timed[0].rounds)
 
 
-def _timings(launcher: Launcher, launches: Sequence[Launch], at: int, facts: TimingFacts) -> Timings:
+def _timings(launcher: Launcher, launches: Sequence[turns.Launch], at: int, facts: TimingFacts) -> Timings:
     """Return the table of one side: what was timed in each launch and did not fail."""
     seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R, 4)
     kept = [(place, cell) for place, cell in enumerate(launcher.cells) if cell not in launcher.failed]
@@ -239,11 +229,11 @@ def _timings(launcher: Launcher, launches: Sequence[Launch], at: int, facts: Tim
 
 
 def _rows(timings: Timings) -> list[TimedRow]:
-    share = share_of_look(timings.facts.declared, timings.launches, last=timings.facts.last)
+    share = turns.share_of_look(timings.facts.declared, timings.launches, last=timings.facts.last)
     found = []
     for cell, seconds in timings.seconds.items():
-        of_launches = launch_medians(seconds)
-        ratios = launch_log_ratios(seconds, timings.reference)
+        of_launches = turns.launch_medians(seconds)
+        ratios = turns.launch_log_ratios(seconds, timings.reference)
         interval = mean_intervals(ratios[:, None], 1 - 0.05 * share)
         taken = timings.memory[cell]
         side = f"{timings.facts.side}, " if timings.facts.side else ""
@@ -252,7 +242,7 @@ def _rows(timings: Timings) -> list[TimedRow]:
                 f"{side}{cell.experiment}, n = {cell.n:,}",
                 cell.contender,
                 float(np.median(of_launches)),
-                *median_interval(of_launches),
+                *turns.median_interval(of_launches),
                 float(np.exp(interval.mean[0])),
                 float(np.exp(interval.lower[0])),
                 float(np.exp(interval.upper[0])),

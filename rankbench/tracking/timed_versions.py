@@ -197,8 +197,7 @@ class Launcher:
                 process.places = self._chosen(process.facts["members"])
             if number == 0:
                 self._agree(processes)
-            first = self._first(processes, until)
-            if first is None:
+            if (first := self._first(processes, until)) is None:
                 return None
             memory = np.full(first.shape, np.nan)
             if number == 0:

@@ -168,8 +168,7 @@ def read_timings(directory: Path) -> Timings:
         facts = TimingFacts.model_validate(text)
         if sha256(data) != digest:
             raise StoreError(f"{folder / TIMINGS}.parquet: it is not what was written: its sha256 is another one")
-        frame = pl.read_parquet(data)
-        return _timings(facts, frame, (launches, rounds, TURNS))
+        return _timings(facts, pl.read_parquet(data), (launches, rounds, TURNS))
     except OSError as error:
         raise StoreError(f"{folder}: the timings cannot be read ({error.strerror or error})") from error
     except (ValidationError, ValueError, LookupError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:

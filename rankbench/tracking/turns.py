@@ -245,8 +245,7 @@ def take_turns(
         before = clock()
         if found and before >= until:
             break
-        one = launch(len(found), until)
-        if one is None:
+        if (one := launch(len(found), until)) is None:
             break
         found.append(one)
         if len(found) == 1 and launches > 1:
