@@ -15,7 +15,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, NoReturn
 
@@ -213,7 +212,7 @@ class Commands(click.Group):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as the program of this process, and end it."""
-        start(partial(self.main, *args, **kwargs))
+        start(functools.partial(self.main, *args, **kwargs))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all subcommands, the built-in ones first."""
@@ -221,8 +220,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the subcommand; None if there is none of this name."""
-        subcommand = subcommands().get(name)
-        if subcommand is None:
+        if (subcommand := subcommands().get(name)) is None:
             return None
         from rankbench.errors import PluginError
 
@@ -271,7 +269,7 @@ class Commands(click.Group):
         try:
             settle_blas()  # before a subcommand imports NumPy
             with warnings.catch_warnings():  # which puts the function back
-                warnings.showwarning = partial(_show_warning, warnings.showwarning)
+                warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)
         except RankbenchError as error:
             say(f"error: {error}", err=True)

@@ -205,12 +205,7 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
 )
 @file_options
 def rank(
-    scores: tuple[str, ...],
-    methods: tuple[str, ...],
-    form: Format | None,
-    out: Path | None,
-    qrels: str,
-    **options: Any,
+    scores: tuple[str, ...], methods: tuple[str, ...], form: Format | None, out: Path | None, qrels: str, **options: Any
 ) -> None:
     """Rank the systems of a score table.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rankbench.cli.output import complete_names, heartbeat, method_option, visible
+from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option, visible
 from rankbench.cli.run import dataset_option, with_option
 from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option, show
 from rankbench.tracking.compare import compare_results
@@ -48,14 +48,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options by which a comparison is judged and shown."""
     words = "Default: table. github: annotations on standard output, and the page into the job's summary."
     command = format_option(["table", "md", "html", "json", "github"], words)(command)
-    command = click.option(
-        "--false-alarms",
-        "alpha",
-        type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
-        default=0.01,
-        show_default=True,
-        help="Chance of a false alarm where nothing changed.",
-    )(command)
+    command = chance_option("--false-alarms", 0.5, 0.01, "Chance of a false alarm where nothing changed.")(command)
     return click.option(
         "--worse-by",
         "margin",
@@ -142,8 +135,7 @@ def _property(text: str) -> str:
 
 def _parts(found: Comparison) -> Iterator[Table | str]:
 
-    shown = [one for one in shown_first(found) if one.verdict != "equal"]
-    if shown:
+    if shown := [one for one in shown_first(found) if one.verdict != "equal"]:
         yield Table(columns_of(shown), [cells_of(one) for one in shown], title=how_to_read(shown))
     yield from found.notes
     yield from (f"differs: {line}" for line in found.differing or ())

@@ -60,8 +60,7 @@ def _state(card: Card | None) -> str:
 
 
 def _card(name: str) -> Card:
-    found = cards().get(name)
-    if found is None:
+    if (found := cards().get(name)) is None:
         if name in names("dataset"):
             raise SpecError(f"data set {name!r} is not made of files: there is nothing to get or to verify")
         raise SpecError(f"there is no data set {name!r}{nearest(name, cards())}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rankbench.cli.output import chance_option
 from rankbench.cli.shown import Answer, Format, Table, answering
 from rankbench.cli.shown import show as write
 from rankbench.core.text import count_text
@@ -47,14 +48,7 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
 @history.command("show")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--series", "patterns", multiple=True, metavar="NAME", help="Series to show; * stands for anything.")
-@click.option(
-    "--false-changes",
-    "alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Chance of any false change, over all series.",
-)
+@chance_option("--false-changes", 1, 0.05, "Chance of any false change, over all series.")
 @click.option("--all", "everything", is_flag=True, help="Show also series that did not change.")
 @answering
 @click.option(
@@ -113,7 +107,6 @@ def _series_record(one: Series) -> dict[str, Any]:
 
 
 def _git(form: str, option: str, commit: str = "HEAD") -> str:
-    found = git_says("log", "-1", f"--format={form}", commit, "--")
-    if not found:
+    if not (found := git_says("log", "-1", f"--format={form}", commit, "--")):
         raise click.UsageError(f"git knows no commit here; say which with {option}")
     return found

@@ -43,8 +43,7 @@ def _kind(name: str, kind: str | None) -> str:
     if kind is not None:
         return kind_of(kind)
     every = {k: names(k) for k in (*KINDS, SUITE)}
-    found = [k for k, known in every.items() if name in known]
-    if not found:
+    if not (found := [k for k, known in every.items() if name in known]):
         near = closest(name, {n for known in every.values() for n in known}) or ";"
         said = f"there is no component or suite {name!r}{near} `rankbench list` lists all"
         raise SpecError(f"{said}{broken_plugins(name)}")
@@ -115,12 +114,8 @@ def list_components(kind: str | None) -> Answer:
     for k, found in descriptions.items():
         rows = [
             (
-                d.name,
-                unmarked(d.summary),
-                unmarked(d.source),
-                ", ".join(d.properties),
-                ", ".join(map(str, d.parameters)),
-                _FORMS[d.compiled],
+                *(d.name, unmarked(d.summary), unmarked(d.source)),
+                *(", ".join(d.properties), ", ".join(map(str, d.parameters)), _FORMS[d.compiled]),
             )
             for d in found
         ]
@@ -181,8 +176,7 @@ def plugins() -> Answer:
     ]
     columns = ("plugin", "distribution", "version", "registered", "load time", "status")
     parts: list[Table | str] = [Table(columns, rows)]
-    causes = [(s.entry_point, s.distribution, s.version, cause) for s in loaded for cause in s.causes]
-    if causes:
+    if causes := [(s.entry_point, s.distribution, s.version, cause) for s in loaded for cause in s.causes]:
         parts += ["", Table(("broken plugin", "distribution", "version", "cause"), causes)]
     if commands:
         own = [(c["name"], c["distribution"], c["status"]) for c in commands]

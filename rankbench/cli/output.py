@@ -14,7 +14,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
 import click
@@ -271,6 +270,12 @@ def time_unit_option(words: str) -> Callable[[F], F]:
     return click.option("--time-unit", type=click.Choice(units), help=words)
 
 
+def chance_option(name: str, limit: float, default: float, words: str) -> Callable[[F], F]:
+    """Return the option of a chance below `limit` that a report is false, as `alpha`."""
+    chances = click.FloatRange(0, limit, min_open=True, max_open=True)
+    return click.option(name, "alpha", type=chances, default=default, show_default=True, help=words)
+
+
 def _kinds() -> list[str]:
     from rankbench.plugin.registry import KINDS, SUITE
 
@@ -282,7 +287,9 @@ def _names(kinds: Iterable[str]) -> Iterator[str]:
     from rankbench.plugin.registry import kind_of
 
     for kind in kinds:
-        with suppress(Exception):  # a kind that there is not, a broken plugin: nothing to offer, and no traceback
+        with contextlib.suppress(
+            Exception
+        ):  # a kind that there is not, a broken plugin: nothing to offer, and no traceback
             with keeping_output():
                 found = names(kind_of(kind))
             yield from found

@@ -36,22 +36,15 @@ from rankbench.runner.progress import ConsoleProgress
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the choice of blocks; default: a new one, printed.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @answering
-def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int) -> Answer:
+def verify(directory: Path, rerun: str | None, **options: Any) -> Answer:
     """Verify a published folder against its rows.
 
     rankbench makes the pages, CSV and the numbers behind the figures in DIRECTORY again from its rows, and compares
     them to the byte: this shows that the folder is consistent, not that it is honest. With --rerun it computes
     blocks again, and compares them with the rows. Exits with 1 if anything differs, each difference on a line.
     """
-    console = Console(stderr=True)
-    found = api.verify(
-        directory,
-        rows=rows,
-        rerun=_blocks(rerun),
-        seed=seed,
-        workers=workers,
-        progress=ConsoleProgress(console),
-    )
+    progress = ConsoleProgress(Console(stderr=True))
+    found = api.verify(directory, rerun=_blocks(rerun), progress=progress, **options)
     record = {"differences": [one._asdict() for one in found.differences], "shown": list(found.shown)}
     if found.differences:
         for sentence in found.shown:
