@@ -41,6 +41,7 @@ class Seasons(DrawnVotes):
     neutral: float = 0.0
     sides: bool = True
     dated: bool = True
+    swapped: bool = False
 
     def scan(self) -> pl.LazyFrame:
         return self.table_of("all")
@@ -57,7 +58,7 @@ class Seasons(DrawnVotes):
         home = np.where(neutral, 0.0, np.where(year < 2000, *self.advantages))
         won = rng.random(self.n) < expit(skill[a] - skill[b] + home)
         query = [str(one).lower() for one in neutral] if column == "neutral" else "maybe"
-        frame = named(a, b, won, query_id=query, time=[date(int(one), 6, 1) for one in year], first=won)
+        frame = named(a, b, won, query_id=query, time=[date(int(one), 6, 1) for one in year], first=won != self.swapped)
         left_out = [name for name, kept in (("first", self.sides), ("time", self.dated)) if not kept]
         return frame.drop(left_out).lazy()
 
@@ -90,6 +91,13 @@ def test_the_advantage_is_that_at_which_the_left_won_as_often_as_expected() -> N
 
         assert found["score"][at] == pytest.approx(brentq(excess, -5, 5), abs=1e-9)
         assert found[VOTES][at] == some.height
+
+
+def test_swapped_sides_mirror_the_advantage_at_its_chance_level() -> None:
+    _, found = judged(LeftAdvantage(), Seasons(n=500))
+    _, mirrored = judged(LeftAdvantage(), Seasons(n=500, swapped=True))
+    assert LeftAdvantage.metrics[0].chance == 0
+    np.testing.assert_allclose(mirrored["score"], -found["score"], atol=1e-9)
 
 
 def test_planted_advantages_are_covered_and_told_apart() -> None:
