@@ -199,11 +199,10 @@ def cpu_class() -> str:
 
 def sources(package: Path) -> list[Path]:
     """Return the sources of a copy of the rankbench package that can change a number, sorted: all but `AFTERWARDS`."""
-    afterwards = [package / name for name in AFTERWARDS]
+    afterwards = tuple(f"{package / name}{os.sep}" for name in AFTERWARDS)
     counted = {package / name for name in POPULATIONS}
-    return sorted(
-        path for path in package.rglob("*.py") if path in counted or not any(map(path.is_relative_to, afterwards))
-    )
+    found = package.rglob("*.py")
+    return sorted(path for path in found if path in counted or not f"{path}{os.sep}".startswith(afterwards))
 
 
 def compiled_sources(package: Path) -> list[Path]:
