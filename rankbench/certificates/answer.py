@@ -189,7 +189,7 @@ def _counts(asked: Question, tried: _Tried, widely: bool) -> dict[str, Any]:
     sampler += f", half of them with leads up to {WIDEST_LEAD}" if widely else ""
     grades = "up to four vectors of grades from 0 to 4"
     if asked.noise == "independent":
-        grades = "two grades from 0 to 4 for each item, independent"
+        grades = "two grades from 0 to 5 for each item, independent"
     return {"laws": tried.laws, "inconclusive": tried.inconclusive, "sampler": sampler if asked.loss.graphs else grades}
 
 

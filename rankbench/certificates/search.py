@@ -4,7 +4,8 @@ Graphs: items stand in a hidden order; neighbors lead by a whole number, others 
 by at least the longest way through those between them; on every pair, as much is added in both
 directions. Each edge is a graph of its own, with a probability. Then items are relabelled.
 Leads are up to 6; wide ones spread log-uniformly from 1 to 1000, for violations that need leads of many sizes.
-Grades: up to four score vectors of whole grades from 0 to 4; independent ones have two grades an item.
+Grades: up to four score vectors of whole grades from 0 to 4. Independent ones have two grades an item, up to 5:
+ERR bounds the probability to satisfy of grades above 4, its default top, and surrogates may not.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _grades(rng: np.random.Generator, m: int) -> Law:
 
 
 def _independent(rng: np.random.Generator, m: int) -> Law:
-    each = [list(zip(rng.choice(5, 2, replace=False), rng.integers(1, 12, 2), strict=True)) for _ in range(m)]
+    each = [list(zip(rng.choice(6, 2, replace=False), rng.integers(1, 12, 2), strict=True)) for _ in range(m)]
     rows = [tuple(zip(*one, strict=True)) for one in itertools.product(*each)]
     return _of_weights([(math.prod(map(int, ws)), tuple(Fraction(int(g)) for g in grades)) for grades, ws in rows], m)
 

@@ -166,7 +166,7 @@ def test_three_items_agree_with_single_laws_whatever_the_phi():
 
 def test_lemma_1_agrees_with_independent_laws_one_by_one():
     """Minimizers by SciPy, and the expected reciprocal rank of every order by its sum over outcomes."""
-    rng, satisfies = np.random.default_rng(4), np.exp2(np.arange(5)) / 16 - 1 / 16
+    rng, satisfies = np.random.default_rng(4), np.minimum((np.exp2(np.arange(6)) - 1) / 16, 1)
     for law in islice(draws(False, "independent", 3, 9), trials(18)):
         assert not why_not_in_class("independent", law)
         chances = np.array([float(weight) for weight, _ in law.support])
@@ -187,6 +187,18 @@ def test_lemma_1_agrees_with_independent_laws_one_by_one():
         best = min(err(order) for order in itertools.permutations(range(3)))
         assert err(np.argsort(-found)) == pytest.approx(best, abs=1e-7)
         assert err(np.argsort(-mean)) == pytest.approx(best, abs=1e-12)
+
+
+def test_gains_without_bounds_are_none_of_lemma_1():
+    """Means of ``2^s - 1`` order items as ERR's means of G do, but for grades above top: G is at most 1."""
+    found = rankbench.certify("regression:normalize=false", loss="err", noise="independent", laws=50)
+    assert found.verdict == "VIOLATION"
+    assert check(found.to_bytes()).proved
+    law = [(float(Fraction(e["weight"])), np.array(e["structure"], dtype=float)) for e in found.content["mu"]]
+    plain = sum(weight * (np.exp2(s) - 1) for weight, s in law)
+    held = sum(weight * np.clip((np.exp2(s) - 1) / 16, 0, 1) for weight, s in law)
+    assert np.argsort(-plain).tolist() != np.argsort(-held).tolist()
+    assert max(s.max() for _, s in law) > 4
 
 
 def test_laws_of_scores_that_are_no_product_are_not_independent():
