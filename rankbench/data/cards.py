@@ -246,5 +246,9 @@ def cards() -> dict[str, Card]:
 
 def card_of(fingerprint: str) -> Card | None:
     """Return the built-in card whose files have this fingerprint; None if there is none."""
-    found = map(load_card, sorted(cards_folder().glob("*.toml")))
-    return next((card for card in found if card.fingerprint == fingerprint), None)
+    return _by_fingerprint().get(fingerprint)
+
+
+@cache
+def _by_fingerprint() -> dict[str, Card]:
+    return {card.fingerprint: card for card in map(load_card, sorted(cards_folder().glob("*.toml")))}
