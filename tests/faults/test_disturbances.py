@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from amounts import is_full
 from disturbed import BLOCKS, Undisturbed, contents, killed_after, reported, undisturbed, written
 from sessions import blocks_in, ended, left_by_kills, nothing_is_left, session_of, start, stopped, wait_until
 
@@ -128,8 +129,9 @@ def test_a_conversion_that_is_killed_at_each_of_its_changes(tmp_path: Path, quic
             break
         assert code == -signal.SIGKILL, said
         disturbed[said.strip().rpartition("\n")[2]] += 1
-        goes_well(quick, place, "convert")
-        assert not list(place.glob("made/.*.replaced"))
+        if stands != "old" or change % 4 == 0 or is_full():
+            goes_well(quick, place, "convert")
+            assert not list(place.glob("made/.*.replaced"))
         shutil.rmtree(place)
     assert disturbed == CHANGES
     # The old folder is moved away, then the new one takes its place: killed before both moves, and not any more.
