@@ -63,10 +63,8 @@ class Votes:
         each item, whose weights are its points. None: every row is a vote.
     queries : ndarray of int32, shape (n,) or (0,)
         Number of the query, in the order of `query_names`; empty where it is not kept.
-    query_names : sequence of str
-        Sorted.
-    judge_names : sequence of str
-        Sorted; empty where `judges` are not known.
+    query_names, judge_names : sequence of str
+        Sorted; names of judges are empty where `judges` are not known.
     """
 
     items: list[str]
@@ -194,11 +192,8 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     kinds = {name: pl.Categorical(pl.Categories.random(namespace=name)) for name in texts}
     if "winner" in kinds and "loser" in kinds:
         kinds["loser"] = kinds["winner"]
-    return (
-        comparisons.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
-        .collect(engine="streaming")
-        .lazy()
-    )
+    coded = comparisons.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
+    return coded.collect(engine="streaming").lazy()
 
 
 def in_log_order(comparisons: pl.LazyFrame) -> pl.LazyFrame:
