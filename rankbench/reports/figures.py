@@ -34,6 +34,10 @@ FIGURE_COLUMNS = (
 """Columns of ``figures/NAME.csv``, in order; described in docs/reference/leaderboard-columns.md."""
 
 
+_REPEATED = 1e-12
+"""Width of a band over repetitions that differ by rounding alone."""
+
+
 def figure_csv(drawing: Drawing) -> str:
     """Return the numbers of a figure, from the plot at the top left on, row by row.
 
@@ -189,9 +193,19 @@ class DrawnFigure(NamedTuple):
 
 def drawn_figures(sampler: Sampler, together: float | None = None) -> list[DrawnFigure]:
     """Return the figures of an experiment, in their order; `together` as `SampledResults` takes it."""
-    results = SampledResults(sampler, together)
-    figures = sampler.experiment.figures
-    return [DrawnFigure(sampler, figure, figure_kind(figure).drawing(figure, results)) for figure in figures]
+    return [DrawnFigure(sampler, figure, _drawing(sampler, figure, together)) for figure in sampler.experiment.figures]
+
+
+def _drawing(sampler: Sampler, figure: Figure, together: float | None) -> Drawing:
+    """Return a figure with bands over repetitions, or over units too if most contenders repeat their values exactly."""
+    drawing, source = figure_kind(figure).drawing(figure, SampledResults(sampler, together)), sampler.source
+    marks = (mark for plots in drawing.plots for plot in plots for mark in _marks(plot))
+    widths = np.diff(np.array([mark[-3:-1] for mark in marks], dtype=np.float64).reshape(-1, 2))
+    widths = widths[np.isfinite(widths)]
+    if drawing.bands or source.layout != "race" or not len(widths) or np.median(widths) > _REPEATED:
+        return drawing
+    wide = figure_kind(figure).drawing(figure, _OverUnits(sampler, together))
+    return replace(wide, bands=f"{figure.level:.0%} bands over {source.judged_on} and repetitions")
 
 
 class _OverUnits(SampledResults):

@@ -14,6 +14,7 @@ import pytest
 import synthetic
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from scipy.stats import norm
 
 from rankbench.drawing.canvas import LogAxis, picture_bytes, titled_canvas
 from rankbench.drawing.looks import assign_looks, styled
@@ -171,6 +172,26 @@ def test_the_data_and_few_repetitions_stand_in_the_title(tmp_path: Path) -> None
     canvas = canvas_of(sampler)
     assert canvas.get_suptitle() == "Methods\nsimulated data; 95% over queries and repetitions"
     assert any(len(line.get_xdata()) == 2 for line in canvas.axes[0].get_lines())
+
+
+def test_contenders_that_repeat_themselves_have_bands_over_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = synthetic._seed
+    without = {"query": None, "draw": -1, "own": -1}
+    monkeypatch.setattr(synthetic, "_seed", lambda kind, *parts: seed(kind, *parts[: without[kind]]))
+    plan = synthetic.small()
+    plan.extra = {"figures": [{"file": "f", "kind": "dots"}]}
+    plan.n = (200_000,)
+    (sampler,) = synthetic.samplers(synthetic.write(tmp_path, [plan], {"design": 40}))
+    (one,) = drawn_figures(sampler)
+    assert "; 95% bands over queries and repetitions" in one.canvas(assign_looks([one.drawing])).get_suptitle()
+    race = sampler.races[0]
+    values = {arm.label: sampler.values(arm, "ndcg", "design") for arm in race.racing}
+    for dot in one.drawing.plots[0][0].dots:
+        x = values[dot.row]
+        expected = norm.interval(0.95, x.mean(), x.std(ddof=1) / len(x) ** 0.5)
+        assert (dot.lower, dot.upper) == pytest.approx(expected, rel=2e-3)  # by bootstrap
 
 
 def test_labels_from_outside_are_not_mathematics(tmp_path: Path) -> None:
