@@ -24,6 +24,9 @@ from rankbench.errors import InputError
 from rankbench.html.charts import chart_content
 from rankbench.html.content import Chart, Page, PageData, PairTable, SortedTable
 from rankbench.html.page import page_bytes, title_of
+from rankbench.interfaces.protocol import Protocol
+from rankbench.interfaces.suite import Experiment
+from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
 from rankbench.plugin.registry import base_of
@@ -179,7 +182,7 @@ def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
             repetitions.append(one.repetitions)
         now, before = (parse(text).params if text else {} for text in (one.protocol, own.protocol))
         parameters |= {key: value for key, value in now.items() if before.get(key) != value}
-        if (one.n, one.losses) != (own.n, own.losses) or not before.keys() <= now.keys():
+        if (one.n, one.losses) != (own.n, _canonical_losses(own)) or not before.keys() <= now.keys():
             notes.append(f"# The suite's {one.name} has other n, losses or parameters than this run.\n")
     options += [("--set", str(Spec("set", parameters)).removeprefix("set:"))] if parameters else []
     options += [("--reps", str(max(repetitions)))] if repetitions else []
@@ -190,6 +193,13 @@ def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
     suite = shlex.quote(one_line(record.name if known else f"{record.name}.toml"))
     command = " ".join([f"rankbench run --suite {suite}", *words, "--out FOLDER"])
     return "".join([*notes, f"{command}\n", "rankbench verify FOLDER --rerun 2\n"])
+
+
+def _canonical_losses(experiment: Experiment) -> tuple[str, ...]:
+    """Return the losses of a suite's experiment as runs name them: ``ndcg@10`` is a short name."""
+    if manager.component_class(Protocol, parse(experiment.protocol).name).metrics:
+        return experiment.losses
+    return tuple(str(manager.get(Loss, text)) for text in experiment.losses)
 
 
 def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:

@@ -253,6 +253,13 @@ def test_the_command_says_what_a_run_changed_of_its_suite(run: Path) -> None:
     less = {**changed, "experiments": (planned.model_copy(update={"n": (7,)}),)}
     note = "# The suite's figure-3 has other n, losses or parameters than this run.\n"
     assert _commands(record.model_copy(update=less), []).startswith(note)
+    (graded,) = load_suite("graded").experiments
+    run_as = [
+        loss.replace("ndcg@10", "ndcg:gain=identity,cutoff=10").replace("p@10", "p:cutoff=10") for loss in graded.losses
+    ]
+    named = {"name": "graded", "experiments": (graded.model_copy(update={"losses": tuple(run_as)}),)}
+    named["source_index"] = {"graded": 0}
+    assert _commands(record.model_copy(update=named), []).startswith("rankbench run --suite graded ")
     theirs = record.model_copy(update={"name": "my own"})
     note = "# rankbench has no suite of this name: give its file, and the options of this run that changed it.\n"
     assert _commands(theirs, []) == f"{note}rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
