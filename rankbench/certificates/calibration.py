@@ -19,7 +19,7 @@ from rankbench.certificates.certify import question_of
 from rankbench.certificates.exact_modulus import Branch, convex_minorant, exact_modulus, linear_branches, lower_hull
 from rankbench.certificates.law_cells import LawCell, dot, law_cells
 from rankbench.certificates.laws import Law, NoiseClass, why_not_in_class
-from rankbench.certificates.modulus_bounds import ComputedRisks, Simplex, StatedRisks, modulus_bounds
+from rankbench.certificates.modulus_bounds import ComputedRisks, StatedRisks, modulus_bounds
 from rankbench.certificates.probe import risk_of
 from rankbench.certificates.question import Question, probe_surrogate, read_law
 from rankbench.certificates.squares_modulus import squares_branches, targets_of
@@ -173,7 +173,7 @@ def calibration(
     structures: Sequence[WrittenStructure] | None = None,
     mu: Path | str | Sequence[Mapping[str, Any]] | None = None,
     eps: Sequence[Fraction | float] | None = None,
-    steps: int = 400,
+    steps: int = 3000,
     seed: int = 0,
 ) -> Calibration:
     r"""Compute the calibration function of a surrogate for a loss, [DMJ13]_ (8), or of one law, (9).
@@ -182,7 +182,7 @@ def calibration(
               \mid \ell(\alpha, \mu) - \inf_{\alpha'} \ell(\alpha', \mu) \ge \epsilon \}
 
     Of piecewise linear surrogates (hinge) and of squares (`linear`, `regression`) H is exact: linear and quadratic
-    programs in rational numbers. Of others, branch and bound over laws gives bounds in double precision.
+    programs in rational numbers. Of others, branch and bound over scores gives bounds in double precision.
 
     Parameters
     ----------
@@ -198,9 +198,9 @@ def calibration(
     eps : sequence of number, optional
         True excesses above 0; default: tenths of the largest one.
     steps : int
-        Simplices of laws that branch and bound divides at most; more make tighter bounds.
+        Steps of branch and bound at most, which ends where bounds of each H(eps) are 1e-6 apart, relative to it.
     seed : int
-        Of laws that the search tries first.
+        Of the distributions that test the surrogate.
 
     Returns
     -------
@@ -279,8 +279,9 @@ def _numerically(
     asked: Question, over: Sequence[Any], cells: list[LawCell], eps: list[Fraction], largest: Fraction, steps: int
 ) -> Calibration:
     risks = [(cell, _risks(asked, over, cell)) for cell in cells]
-    lower, upper, zero, leaves = modulus_bounds(risks, np.array(eps, dtype=np.float64), steps, asked.seed)
-    minorant: Vector = np.array(lower_hull([(0.0, 0.0), *itertools.chain.from_iterable(map(_floor, leaves))]))
+    lower, upper, zero, boxes = modulus_bounds(risks, np.array(eps, dtype=np.float64), steps)
+    proved = (point for box in boxes for point in box.points())
+    minorant: Vector = np.array(lower_hull([(0.0, 0.0), (zero, 0.0), *proved]))
     bounds = tuple(lower.tolist()), tuple(upper.tolist())
     found = by_theorem(asked)
     theorem = "" if found is None else str(found.content["theorem"]["name"])
@@ -305,18 +306,10 @@ def _default_structures(asked: Question) -> list[Any]:
 
 
 def _risks(asked: Question, over: Sequence[Any], cell: LawCell) -> StatedRisks | ComputedRisks:
+    corners: Vector = np.array(cell.corners, dtype=np.float64)
     if cell.risks is not None:
-        return StatedRisks(cell.risks)
+        return StatedRisks(cell.risks, corners)
     if "smooth" not in asked.surrogate.properties:
         raise SpecError(f"surrogate {asked.surrogate} is neither smooth nor stated in exact numbers")
     own = [risk_of(asked.surrogate, Law(asked.items, ((Fraction(1), s),)), asked.loss) for s in over]
-    return ComputedRisks(own, asked.items, "shift-invariant" in asked.surrogate.properties)
-
-
-def _floor(leaf: Simplex) -> list[tuple[float, float]]:
-    """Return corners of the convex function of the true excess, at least 0, that a simplex proves."""
-    x, y = np.array(lower_hull(list(zip(leaf.gap.tolist(), leaf.floor.tolist(), strict=True)))).T
-    turns = [a - b * (c - a) / (d - b) for (a, b), (c, d) in itertools.pairwise(zip(x, y, strict=True)) if b * d < 0]
-    places = np.unique([max(0.0, x[0]), *(place for place in (*x, *turns) if place >= 0)])
-    floor = np.maximum(np.interp(places, x, y), 0.0)
-    return list(zip(places.tolist(), floor.tolist(), strict=True)) if x[-1] >= 0 else []
+    return ComputedRisks(own, corners, asked.items, "shift-invariant" in asked.surrogate.properties)

@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rankbench.certificates.classes import connected
 from rankbench.certificates.law_cells import ONE, ZERO, LawCell, PerStructure, dot
 from rankbench.certificates.piecewise import Solved, solve
 from rankbench.certificates.pointwise import exact_value
 from rankbench.interfaces.exact import ExactSurrogate
+
+Number = TypeVar("Number", Fraction, float)
 
 LineBelow = tuple[Fraction, Fraction]
 """Intercept and slope."""
@@ -146,7 +148,7 @@ def _lowest(values: Sequence[PerStructure]) -> list[PerStructure]:
 def convex_minorant(branches: Sequence[Branch], error: Fraction) -> list[tuple[Fraction, Fraction]]:
     """Return corners of a polygon that is below H**, by at most an error; branches are solved there."""
     while True:
-        proved = [(branch, _proved_points(branch)) for branch in branches]
+        proved = [(branch, proved_points(branch.lines, branch.end)) for branch in branches]
         hull = lower_hull([point for _, points in proved for point in points])
         known = set(hull)
         corners = [(b, b.place(x), y) for b, points in proved for x, y in points if (x, y) in known and x > 0]
@@ -155,25 +157,22 @@ def convex_minorant(branches: Sequence[Branch], error: Fraction) -> list[tuple[F
             return hull
 
 
-def _proved_points(branch: Branch) -> list[tuple[Fraction, Fraction]]:
-    """Return the corners of the convex function that a branch's lines prove, from 0 to its end."""
-    kept: list[LineBelow] = []
-    for line in sorted(branch.lines, key=lambda line: line[::-1]):
+def proved_points(lines: Iterable[tuple[Any, Any]], end: Any) -> list[tuple[Any, Any]]:
+    """Return the corners of the convex function that lines, intercept and slope, prove from 0 to an end."""
+    kept: list[tuple[Any, Any]] = []
+    for line in sorted(lines, key=lambda line: line[::-1]):
         if kept and kept[-1][1] == line[1]:
             kept.pop()
         while len(kept) > 1 and _crossing(kept[-1], line) <= _crossing(kept[-2], kept[-1]):
             kept.pop()
         kept.append(line)
     crossings = {_crossing(*two) for two in pairwise(kept)}
-    places = sorted({ZERO, branch.end, *(x for x in crossings if ZERO < x < branch.end)})
+    places = sorted({end - end, end, *(x for x in crossings if 0 < x < end)})
     return [(x, max(a + b * x for a, b in kept)) for x in places]
 
 
-def _crossing(one: LineBelow, other: LineBelow) -> Fraction:
+def _crossing(one: tuple[Any, Any], other: tuple[Any, Any]) -> Any:
     return (other[0] - one[0]) / (one[1] - other[1])
-
-
-Number = TypeVar("Number", Fraction, float)
 
 
 def lower_hull(points: Iterable[tuple[Number, Number]]) -> list[tuple[Number, Number]]:

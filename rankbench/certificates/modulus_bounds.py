@@ -1,25 +1,26 @@
 """Branch and bound encloses the calibration function of surrogates that are not piecewise linear, in double precision.
 
-A law's least risk on a cone and anywhere are concave in its weights. On a simplex of laws, the first is not
-below the mean of its corners' values, the second not above the risk of any scores.
+Scores of least risk on the cone of a wrong order stand on its boundary: some neighbors tie, unless the excess is 0. At
+such scores the surrogate excess is convex in the law's weights, which linear programs bound. In a box of scores, the
+risk is not below its tangent plane, so that the excess is least at a corner of the box.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.certificates.conditional_risks import RiskFunction
-from rankbench.certificates.floats import float_risk, on_cone, somewhere
+from rankbench.certificates.exact_modulus import lower_hull, proved_points
+from rankbench.certificates.floats import FAR, FloatRisk, cone_basis, float_risk, on_cone, somewhere
 from rankbench.certificates.law_cells import LawCell
 from rankbench.certificates.numerical import lowest
 from rankbench.certificates.true_risk import ItemOrder
-from rankbench.errors import SpecError
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate, PhiTerm
 
 Vector = NDArray[np.float64]
@@ -27,34 +28,43 @@ Vector = NDArray[np.float64]
 CLOSE = 1e-6
 """Relative distance of the bounds at which the search ends."""
 
-ROUNDING = 1e-13
-"""Of true excesses, relative to the largest one of a structure; weights of laws below a tenth of it count as 0."""
-
-TRIED = 100
-"""Laws of each cell, drawn at random, whose least scores are looked at."""
-
-STRICT = 1e-4
-"""Differences of scores, and true excesses, above which they are no rounding errors."""
+ROUNDING = 1e-14
+"""Of true excesses, relative to the largest one of a structure."""
 
 SAME = 1e-12
-"""Surrogate excess that is 0 but for rounding; a true excess of `STRICT` makes a larger one."""
+"""Surrogate excess that is 0 but for rounding."""
 
-MOST_DIRECTIONS = 7
-"""In which laws of a cell may differ."""
+STRICT = 1e-4
+"""True excess above which an excess of 0 is no rounding error."""
 
-FLAT = 1e-9
-"""Relative length of directions in which the laws of a cell do not differ."""
+ROUNDS = 30
+"""Linear programs of one corner, at most."""
+
+CUTS = 20
+"""Scores of the others, nearest to the last law's least ones, that a linear program begins with."""
+
+LARGEST = 1e8
+"""Risk of scores that bound the least one, at most: linear programs take no larger numbers."""
+
+SMALLEST = 1e-9
+"""Length of boxes that are not divided."""
+
+
+PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+"""Of linear programs."""
 
 
 class StatedRisks:
-    """Risks of all structures in double precision, from exact forms; terms that structures share are one.
+    """Risks of a cell's corners in double precision, from exact forms; terms that structures share are one.
 
     Parameters
     ----------
     risks : sequence of ExactSurrogate
+        Of each structure.
+    corners : ndarray of float64, shape (C, K)
     """
 
-    def __init__(self, risks: Sequence[ExactSurrogate]) -> None:
+    def __init__(self, risks: Sequence[ExactSurrogate], corners: Vector) -> None:
         shared: dict[tuple[ConvexPhi, tuple[int, ...], object], Vector] = {}
         phis = list(dict.fromkeys(term.phi for risk in risks for term in risk.terms))
         for at, risk in enumerate(risks):
@@ -62,239 +72,321 @@ class StatedRisks:
                 key = (term.phi, tuple(term.coefficients), term.offset)
                 shared.setdefault(key, np.zeros(len(risks)))[at] += float(term.factor)
         keys = sorted(shared, key=lambda key: phis.index(key[0]))
-        self._factors = np.array([shared[key] for key in keys]).reshape(-1, len(risks))
+        factors = np.array([shared[key] for key in keys]).reshape(-1, len(risks)) @ corners.T
+        self._factors = np.where(factors < 1e-14, 0.0, factors)  # a lead of 0, but for rounding
         terms = tuple(PhiTerm(1, form, offset, phi) for phi, form, offset in keys)  # type: ignore[arg-type]
         self._base = float_risk(ExactSurrogate(terms, (0,) * len(risks[0].linear)))  # type: ignore[arg-type]
-        self._linear = np.array([[float(x) for x in risk.linear] for risk in risks])
-        self._entropy = np.array([float(risk.entropy) for risk in risks])
+        self._linear = corners @ np.array([[float(x) for x in risk.linear] for risk in risks])
+        self._entropy = corners @ np.array([float(risk.entropy) for risk in risks])
+        self.shift_invariant = self._mean(np.full(len(corners), 1 / len(corners))).shift_invariant
+        moved = np.vstack([self._factors, self._linear.sum(axis=1)])  # what changes if all scores do
+        self.centered = not self._entropy.any() and bool((np.ptp(moved, axis=1) < 1e-12).all())
 
-    def least(self, weights: Vector, order: ItemOrder | None) -> Vector:
-        """Return where the risk of a law is least, on a cone or anywhere."""
-        factors = self._factors @ weights
-        factors[factors < 1e-14] = 0.0  # a lead of 0, but for rounding
-        linear, entropy = weights @ self._linear, float(weights @ self._entropy)
-        risk = replace(self._base, factors=factors, linear=linear, entropy=entropy)
-        return somewhere(risk, len(linear)) if order is None else on_cone(risk, order)
+    def _mean(self, law: Vector) -> FloatRisk:
+        factors, entropy = self._factors @ law, float(law @ self._entropy)
+        return replace(self._base, factors=factors, linear=law @ self._linear, entropy=entropy)
 
-    def values(self, alpha: Vector) -> Vector:
-        """Return the risk of scores for each structure, shape (K,)."""
+    def least(self, law: Vector, order: ItemOrder | None) -> tuple[float, Vector]:
+        """Return the least risk of a mean of corners, on a cone or anywhere, and where it is."""
+        risk = self._mean(law)
+        alpha = somewhere(risk, len(risk.linear)) if order is None else on_cone(risk, order)
+        return risk(alpha)[0], alpha
+
+    def values(self, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the risk of scores at each corner, shape (C,), and its gradients, shape (C, m)."""
         top = alpha.max()
-        flat = top + np.log(np.exp(alpha - top).sum())
-        own: Vector = self._base.terms(alpha)[0] @ self._factors + self._linear @ alpha + self._entropy * flat
-        return own
+        raised = np.exp(alpha - top)
+        own, slopes, _ = self._base.terms(alpha)
+        flat = top + np.log(raised.sum())
+        values = own @ self._factors + self._linear @ alpha + self._entropy * flat
+        gradients = self._factors.T @ (slopes[:, None] * self._base.forms) + self._linear
+        return values, gradients + np.outer(self._entropy, raised / raised.sum())
 
 
 class ComputedRisks:
-    """Risks of all structures as a surrogate without an exact form computes them."""
+    """Risks of a cell's corners as a surrogate without an exact form computes them."""
 
-    def __init__(self, risks: Sequence[RiskFunction], m: int, shift_invariant: bool) -> None:
-        self._risks, self._m, self._shift = risks, m, shift_invariant
+    def __init__(self, risks: Sequence[RiskFunction], corners: Vector, m: int, shift_invariant: bool) -> None:
+        self._risks, self._corners, self._m, self.shift_invariant = risks, corners, m, shift_invariant
+        self.centered = False
 
-    def least(self, weights: Vector, order: ItemOrder | None) -> Vector:
-        """Return where the risk of a law is least, on a cone or anywhere."""
+    def least(self, law: Vector, order: ItemOrder | None) -> tuple[float, Vector]:
+        """Return the least risk of a mean of corners, on a cone or anywhere, and where it is."""
+        weights = law @ self._corners
 
         def risk(alpha: Vector) -> tuple[float, Vector]:
             found = [(w, *own(alpha)) for w, own in zip(weights, self._risks, strict=True) if w > 0]
             return sum(w * value for w, value, _ in found), np.sum([w * slope for w, _, slope in found], axis=0)
 
-        return lowest(risk, self._m, self._shift, order)
+        alpha = lowest(risk, self._m, self.shift_invariant, order)
+        return risk(alpha)[0], alpha
 
-    def values(self, alpha: Vector) -> Vector:
-        """Return the risk of scores for each structure, shape (K,)."""
-        return np.array([risk(alpha)[0] for risk in self._risks])
+    def values(self, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the risk of scores at each corner, shape (C,), and its gradients, shape (C, m)."""
+        values, gradients = zip(*(risk(alpha) for risk in self._risks), strict=True)
+        return self._corners @ np.array(values), self._corners @ np.array(gradients)
+
+
+class Facet:
+    """Scores in the cone of a wrong order in which two neighbors tie, for the laws of a cell: means of its corners.
+
+    Parameters
+    ----------
+    risks : StatedRisks or ComputedRisks
+    order : ItemOrder
+    tie : int
+        Place of the first of the two, from 1.
+    gap : ndarray of float64, shape (C,)
+        True excess of the order at each corner.
+    known : list of ndarray of float64, shape (C,)
+        Risks of scores that bound the least risk, of all facets of the cell.
+    """
+
+    def __init__(
+        self, risks: StatedRisks | ComputedRisks, order: ItemOrder, tie: int, gap: Vector, known: list[Vector]
+    ) -> None:
+        self.risks, self.order, self.gap, self._known = risks, order, gap, known
+        self.end = float(gap.max())
+        self.mixtures: list[Vector] = []
+        self.slopes: list[float] = []
+        self.laws: list[Vector] = []
+        self.least: list[float] = []
+        kept = [
+            at for at in range(len(order)) if at != tie and not (at == 0 and (risks.shift_invariant or risks.centered))
+        ]
+        self.basis = cone_basis(order)[:, kept]
+        self.low = np.array([0.0 if at else -FAR for at in kept])
+
+    def scores(self, place: Vector) -> Vector:
+        """Return scores by their coordinates; where it is the same under all laws, with the best mean."""
+        from scipy.optimize import brentq
+
+        alpha: Vector = self.basis @ place
+        if self.risks.centered and not self.risks.shift_invariant:
+            alpha = alpha + brentq(lambda by: float(self.risks.values(alpha + by)[1][0].sum()), -2 * FAR, 2 * FAR)
+        return alpha
+
+    def excess(self, law: Vector) -> float:
+        """Return the surrogate excess of the order under a law, at least 0."""
+        return max(0.0, self.risks.least(law, self.order)[0] - self._learn(law))
+
+    def _learn(self, law: Vector) -> float:
+        """Return the least risk of a law, and let the scores bound that of others."""
+        value, alpha = self.risks.least(law, None)
+        risk = self.risks.values(alpha)[0]
+        while not risk.max() < LARGEST:
+            alpha = alpha * 0.8
+            risk = self.risks.values(alpha)[0]
+        self._known.append(risk)
+        self.laws.append(law)
+        self.least.append(value)
+        return value
+
+    def undetected(self, place: Vector) -> list[Vector]:
+        """Return the law of largest true excess under which scores of the facet have the least risk, if any."""
+        from scipy.optimize import linprog
+
+        level = self.risks.values(self.scores(place))[1]
+        rows = np.vstack([level.T, np.ones(len(level))])
+        found = linprog(-self.gap, A_eq=rows, b_eq=[*[0.0] * level.shape[1], 1.0], method="highs", options=PRECISE)
+        return [] if found.x is None else [_shares(found.x)]
+
+    def solve(self, risk: Vector, eps: float, enough: float, law: Vector) -> Vector:
+        """Look for a line that the excess of scores with this risk is not below, whatever the law; return a law.
+
+        The line is best at `eps`, unless it reaches `enough` there, or the law's excess does not.
+        """
+        from scipy.optimize import linprog
+
+        count = len(self.gap)
+        cuts = [self._known[at] for at in np.argsort(np.array(self._known) @ law)[:CUTS]]
+        best, line = -np.inf, (np.zeros(count), 0.0)
+        bounds, whole = [*[(0, None)] * count, (None, None)], [[*[1.0] * count, 0.0]]
+        for _ in range(ROUNDS):
+            rows = np.block([[-np.array(cuts), -np.ones((len(cuts), 1))], [-self.gap, 0.0]])
+            right = [*[0.0] * len(cuts), -eps]
+            found = linprog([*risk, 1.0], rows, right, whole, [1.0], bounds, "highs", options=PRECISE)
+            if found.x is None:
+                break
+            law = _shares(found.x[:count])
+            weights = np.maximum(-found.ineqlin.marginals, 0.0)
+            slope, mean = float(weights[-1]), weights[:-1] @ np.array(cuts) / weights[:-1].sum()
+            low = float((risk - mean - slope * self.gap).min()) + slope * eps
+            if low > best:
+                best, line = low, (mean + slope * self.gap, slope)
+            high = float(law @ risk) - self._learn(law)
+            cuts.append(self._known[-1])
+            if best >= enough or high < enough or high - best <= max(CLOSE / 10 * high, SAME / 10):
+                break
+        self.mixtures.append(line[0])
+        self.slopes.append(line[1])
+        return law
+
+
+def _shares(found: Vector) -> Vector:
+    shares: Vector = np.where(found > SAME, found, 0.0)
+    shares /= shares.sum()
+    return shares
 
 
 @dataclass(eq=False)
-class CellLaws:
-    """Laws of one cell that were looked at, with what is known of each.
+class Box:
+    """Scores of a facet with coordinates between two, and what their surrogate excess is not below.
 
     Attributes
     ----------
-    gaps : dict of ItemOrder to ndarray of float64, shape (K,)
-    risks : StatedRisks or ComputedRisks
-    weights : list of ndarray of float64, shape (K,)
-    values : list of ndarray of float64, shape (K,)
-        By law, the risk of its least scores for each structure.
-    scores : list of ndarray of float64, shape (m,)
-        Its least scores.
-    """
-
-    gaps: dict[ItemOrder, Vector]
-    risks: StatedRisks | ComputedRisks
-    weights: list[Vector] = field(default_factory=list)
-    values: list[Vector] = field(default_factory=list)
-    scores: list[Vector] = field(default_factory=list)
-    _cones: dict[tuple[int, ItemOrder], float] = field(default_factory=dict)
-
-    def add(self, weights: Vector) -> int:
-        """Take a law in; return its number."""
-        self.weights.append(weights)
-        self.scores.append(self.risks.least(weights, None))
-        self.values.append(self.risks.values(self.scores[-1]))
-        return len(self.weights) - 1
-
-    def on_cone(self, law: int, order: ItemOrder) -> float:
-        """Return the least risk of a law on the cone of an order."""
-        if (law, order) not in self._cones:
-            alpha = self.scores[law]
-            if not all(alpha[a] >= alpha[b] for a, b in itertools.pairwise(order)):
-                alpha = self.risks.least(self.weights[law], order)
-            self._cones[law, order] = float(self.weights[law] @ self.risks.values(alpha))
-        return self._cones[law, order]
-
-    def excess(self, law: int, order: ItemOrder) -> float:
-        """Return the surrogate excess of an order, at least 0."""
-        return max(0.0, self.on_cone(law, order) - float(self.weights[law] @ self.values[law]))
-
-
-class Simplex(NamedTuple):
-    """Laws between some, and what their surrogate excess in one order is not below.
-
-    Attributes
-    ----------
-    laws : CellLaws
-    order : ItemOrder
-    corners : tuple of int
-    gap, floor : ndarray of float64, shape (d + 1,)
-        True excess of each corner, and a number: means of these bound the surrogate excess at the mean law.
+    facet : Facet
+    low, high : ndarray of float64, shape (d,)
+    lines : list of list of (float, float)
+        For each corner of the box, intercept and slope of lines in the true excess. At one corner, none is above.
     bounds : ndarray of float64, shape (G,)
-        Bound at each eps of the grid; inf where no law of the simplex has such an excess.
+        Bound at each eps of the grid; inf where no law has such an excess.
+    solved : dict of int to float
+        By number of an eps, the bound that programs were asked for.
     """
 
-    laws: CellLaws
-    order: ItemOrder
-    corners: tuple[int, ...]
-    gap: Vector
-    floor: Vector
+    facet: Facet
+    low: Vector
+    high: Vector
+    lines: list[list[tuple[float, float]]]
     bounds: Vector
+    solved: dict[int, float]
+    seen: int = -1
+
+    @cached_property
+    def middle(self) -> Vector:
+        """Coordinates between, nearer to the lower ones: risks change slowly far out."""
+        near, far = np.abs(self.low) + 0.1, np.abs(self.high) + 0.1
+        middle = np.sign(self.low + self.high) * (np.sqrt(near * far) - 0.1)
+        return np.where(self.low * self.high < 0, 0.0, middle)
+
+    @cached_property
+    def risks(self) -> Vector:
+        """The tangent plane of the risk at the box's corners, shape (2^d, C)."""
+        facet = self.facet
+        values, gradients = facet.risks.values(facet.scores(self.middle))
+        ends = np.array(list(itertools.product(*zip(self.low, self.high, strict=True))))
+        tangent: Vector = values + (ends - self.middle) @ facet.basis.T @ gradients.T
+        return tangent
+
+    def look(self, eps: Vector) -> None:
+        """Bound the excess by the lines of former programs."""
+        facet, self.seen = self.facet, len(self.facet.slopes)
+        if not self.seen:
+            return
+        mixtures, slopes = np.array(facet.mixtures), np.array(facet.slopes)
+        intercepts = (self.risks[:, None] - mixtures).min(axis=2)
+        found = intercepts[..., None] + slopes[:, None] * eps
+        at = found.argmax(axis=1)
+        for end, kept in enumerate(at):
+            self.lines[end] += [(float(intercepts[end, n]), float(slopes[n])) for n in set(kept.tolist())]
+        self.bounds = np.maximum(self.bounds, found.max(axis=1).min(axis=0))
+
+    def lowest(self, eps: float) -> tuple[float, Vector]:
+        """Return the least excess that a law known to have a true excess of eps has at a corner, and the law."""
+        facet = self.facet
+        laws = np.array(facet.laws)
+        excess = (laws @ self.risks.T).min(axis=1) - np.array(facet.least)
+        excess[laws @ facet.gap < eps] = np.inf
+        return float(excess.min()), laws[excess.argmin()]
+
+    def solve(self, eps: Vector, turn: int, enough: float) -> Vector:
+        """Bound the excess at an eps of the grid, and return a law, which may have less than enough."""
+        self.solved[turn] = enough
+        law = self.lowest(eps[turn])[1]
+        for risk in self.risks:
+            law = self.facet.solve(risk, float(eps[turn]), enough, law)
+            if self.lowest(eps[turn])[0] < enough:
+                break
+        self.look(eps)
+        return law
+
+    def points(self) -> list[tuple[float, float]]:
+        """Return the corners of a convex function of the true excess, at least 0, that the excess is not below."""
+        return lower_hull(point for lines in self.lines for point in proved_points(lines, self.facet.end))
+
+    def halves(self) -> list[Box]:
+        """Divide the longest side."""
+        side, hull = int((self.high - self.low).argmax()), self.points()
+        slopes = [(y, (d - y) / (c - x), x) for (x, y), (c, d) in itertools.pairwise(hull) if c > x]
+        lines = [(y - slope * x, slope) for y, slope, x in slopes]
+        low, high = self.low.copy(), self.high.copy()
+        low[side] = high[side] = self.middle[side]
+        ends = [(self.low, high), (low, self.high)]
+        own = (self.facet, self.bounds)
+        return [Box(own[0], a, b, [list(lines) for _ in self.lines], own[1], {}) for a, b in ends]
 
 
-def simplex(
-    laws: CellLaws, order: ItemOrder, corners: tuple[int, ...], eps: Vector, known: tuple[Vector, Vector] | None
-) -> Simplex:
-    """Return a simplex with its floor and bounds; `known` has floor and bounds of a larger simplex around it."""
-    weights = np.array([laws.weights[law] for law in corners])
-    gap = weights @ laws.gaps[order]
-    cones = np.array([laws.on_cone(law, order) for law in corners])
-    middle = laws.risks.values(laws.risks.least(weights.mean(axis=0), None))
-    floors = [cones - weights @ values for values in (middle, *(laws.values[law] for law in corners))]
-    floors += [] if known is None else [known[0]]
-    bounds = [np.maximum(envelope(gap, own, eps)[0], 0.0) for own in floors]
-    best = max(range(len(bounds)), key=lambda at: float(bounds[at][np.isfinite(bounds[at])].sum()))
-    bound = bounds[best] if known is None else np.maximum(bounds[best], known[1])
-    return Simplex(laws, order, corners, gap, floors[best], bound)
-
-
-def envelope(gap: Vector, floor: Vector, eps: Vector) -> tuple[Vector, list[tuple[int, int, float]]]:
-    """Return the least mean of floors at which the mean of gaps is at least eps, and between which two it is.
-
-    Returns
-    -------
-    least : ndarray of float64, shape (G,)
-        inf where every gap is smaller.
-    between : list of (int, int, float)
-        For each eps two corners, and the share of the second one.
-    """
-    low, high = gap[:, None, None] < eps, gap[None, :, None] >= eps
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(low, (eps - gap[:, None, None]) / (gap[None, :, None] - gap[:, None, None]), 1.0)
-        mean = (1 - share) * floor[:, None, None] + share * floor[None, :, None]
-    mean = np.where(high, mean, np.inf).reshape(len(gap) ** 2, len(eps))
-    at = mean.argmin(axis=0)
-    first, second = np.unravel_index(at, (len(gap), len(gap)))
-    grid = np.arange(len(eps))
-    return mean[at, grid], [
-        (int(i), int(j), float(share[i, j, e])) for i, j, e in zip(first, second, grid, strict=True)
-    ]
+def whole(facet: Facet, eps: Vector) -> Box:
+    """Return the box of all scores of a facet."""
+    high = np.full(len(facet.low), FAR)
+    bounds = np.where(eps <= facet.end, -np.inf, np.inf)
+    return Box(facet, facet.low, high, [[(0.0, 0.0)] for _ in range(2 ** len(high))], bounds, {})
 
 
 def modulus_bounds(
-    cells: Sequence[tuple[LawCell, StatedRisks | ComputedRisks]], eps: Vector, steps: int, seed: int
-) -> tuple[Vector, Vector, float, list[Simplex]]:
-    """Return lower and upper bounds of H at each eps, the largest eps found where it is 0, and all simplices."""
-    rng = np.random.default_rng(seed)
+    cells: Sequence[tuple[LawCell, StatedRisks | ComputedRisks]], eps: Vector, steps: int
+) -> tuple[Vector, Vector, float, list[Box]]:
+    """Return lower and upper bounds of H at each eps, the largest eps found where it is 0, and boxes of all scores."""
     # Rounding must not leave a law out whose excess is eps.
-    eps = eps - ROUNDING * max(abs(float(x)) for cell, _ in cells for gap in cell.gaps.values() for x in gap)
+    rounding = ROUNDING * max(abs(float(x)) for cell, _ in cells for gap in cell.gaps.values() for x in gap)
+    eps = eps - rounding
     upper, zero = np.full(len(eps), np.inf), 0.0
-    leaves: list[Simplex] = []
+    boxes: list[Box] = []
+
+    def tried(facet: Facet, law: Vector) -> float:
+        nonlocal zero
+        excess, gap = facet.excess(law), float(law @ facet.gap)
+        if excess <= SAME and gap > STRICT:
+            excess, zero = 0.0, max(zero, gap)
+        reached = eps - rounding <= gap
+        upper[reached] = np.minimum(upper[reached], excess)
+        return excess
+
     for cell, risks in cells:
-        gaps = {order: np.array(gap, dtype=np.float64) for order, gap in cell.gaps.items()}
-        laws = CellLaws(gaps, risks)
-        corners = np.array(cell.corners, dtype=np.float64)
-        for weights in rng.dirichlet(np.full(len(corners), 0.5), TRIED if len(corners) > 1 else 1) @ corners:
-            zero = max(zero, _undetected(laws, laws.add(weights)))
-        for part in _simplices(laws, corners, rng):
-            numbers = tuple(laws.add(weights) for weights in part)
-            leaves += [simplex(laws, order, numbers, eps, None) for order in gaps]
-    for leaf in leaves:
-        for law in leaf.corners:
-            _improve(upper, eps, leaf, law)
-    upper[eps <= zero] = 0.0
+        corners, m = np.array(cell.corners, dtype=np.float64), len(next(iter(cell.gaps)))
+        known, shared = [risks.values(np.zeros(m))[0]], dict[bytes, list[Box]]()
+        for order, gap in cell.gaps.items():
+            at_corners = corners @ np.array(gap, dtype=np.float64)
+            own = [whole(Facet(risks, order, tie, at_corners, known), eps) for tie in range(1, m)]
+            # Where the excess of one law is above 0, that of all is least on the boundary of the cone.
+            if at_corners.max() > 0 and all(
+                [tried(box.facet, 1.0 * (np.arange(len(corners)) == at_corners.argmax())) > SAME for box in own]
+            ):
+                for box in own:
+                    shared.setdefault(box.facet.basis.tobytes(), []).append(box)
+        for both in shared.values():
+            # Of two orders that share a facet, one may be the worse one under all laws.
+            gaps = [box.facet.gap for box in both]
+            boxes += both[:1] if (gaps[0] >= gaps[-1]).all() else both[1:] if (gaps[-1] >= gaps[0]).all() else both
+    stuck: set[int] = set()
     for step in range(steps):
-        bounds = np.array([leaf.bounds for leaf in leaves])
+        bounds = np.array([box.bounds for box in boxes])
         with np.errstate(invalid="ignore", divide="ignore"):
-            slack = np.nan_to_num((upper - bounds.min(axis=0)) / upper, nan=0.0, posinf=0.0)
+            slack = np.nan_to_num((upper - bounds.min(axis=0).clip(min=0.0)) / upper, nan=0.0, posinf=0.0)
+        slack[list(stuck)] = 0.0
         loose = np.flatnonzero(slack > CLOSE)
         if not loose.size:
             break
-        turn = loose[step % loose.size]
-        leaf = leaves.pop(int(bounds[:, turn].argmin()))
-        first, second, share = envelope(leaf.gap, leaf.floor, eps)[1][turn]
-        mixed = [leaf.laws.weights[leaf.corners[at]] for at in (first, second)]
-        _improve(upper, eps, leaf, leaf.laws.add((1 - share) * mixed[0] + share * mixed[1]))
-        corners = np.array([leaf.laws.weights[law] for law in leaf.corners])
-        places = corners @ np.array([*leaf.laws.gaps.values()]).T
-        far = np.square(places[:, None] - places[None, :]).sum(axis=-1)
-        ends = list(np.unravel_index(int(far.argmax()), far.shape))
-        middle = leaf.laws.add(corners[ends].mean(axis=0))
-        _improve(upper, eps, leaf, middle)
-        for end in ends:
-            kept = tuple(middle if at == end else law for at, law in enumerate(leaf.corners))
-            floor = leaf.floor.copy()
-            floor[end] = leaf.floor[ends].mean()
-            leaves.append(simplex(leaf.laws, leaf.order, kept, eps, (floor, leaf.bounds)))
-    return np.min([leaf.bounds for leaf in leaves], axis=0), upper, zero, leaves
-
-
-def _improve(upper: Vector, eps: Vector, leaf: Simplex, law: int) -> None:
-    reached = eps <= leaf.laws.weights[law] @ leaf.laws.gaps[leaf.order]
-    if reached.any():
-        upper[reached] = np.minimum(upper[reached], leaf.laws.excess(law, leaf.order))
-
-
-def _undetected(laws: CellLaws, law: int) -> float:
-    """Return the largest true excess of the orders that a law's least scores are in, up to near ties."""
-    alpha, weights = laws.scores[law], laws.weights[law]
-    excess = {order: float(weights @ gap) for order, gap in laws.gaps.items()}
-    near = [o for o in excess if all(alpha[a] > alpha[b] - STRICT for a, b in itertools.pairwise(o))]
-    return max((excess[o] for o in near if excess[o] > STRICT and laws.excess(law, o) <= SAME), default=0.0)
-
-
-def _simplices(laws: CellLaws, corners: Vector, rng: np.random.Generator) -> list[Vector]:
-    """Return simplices of laws that hold every excess of the cell; each of shape (d + 1, K).
-
-    Laws with equal risks at some random scores, and equal losses, are one: d is the number of directions that matter.
-    """
-    from scipy.spatial import ConvexHull, Delaunay
-
-    m = len(next(iter(laws.gaps)))
-    probes = [
-        laws.risks.values(scale * rng.normal(size=m)) for scale in (0.3, 1.0, 2.0) for _ in range(len(corners[0]))
-    ]
-    start = laws.risks.values(np.zeros(m))
-    told = np.array([*(values - start for values in probes), *laws.gaps.values()])
-    told /= np.maximum(np.abs(told).max(axis=1, keepdims=True), 1e-300)
-    places = corners @ told.T
-    places -= places.mean(axis=0)
-    _, sizes, ways = np.linalg.svd(places, full_matrices=False)
-    places = places @ ways[sizes > FLAT * max(1.0, float(sizes.max()))].T
-    if places.shape[1] > MOST_DIRECTIONS:
-        raise SpecError(
-            f"laws differ in {places.shape[1]} directions, more than the {MOST_DIRECTIONS} that rankbench searches; "
-            "take fewer items or structures, or an aggregator"
-        )
-    if places.shape[1] < 2:
-        line = places @ np.ones(places.shape[1])
-        return [corners[list({int(line.argmin()), int(line.argmax())})]]
-    outside = ConvexHull(places).vertices
-    return [corners[outside[part]] for part in Delaunay(places[outside]).simplices]
+        turn = int(loose[step % loose.size])
+        at = int(bounds[:, turn].argmin())
+        box = boxes[at]
+        enough = float(upper[turn]) * (1 - CLOSE / 2)
+        if box.seen < len(box.facet.slopes):
+            box.look(eps)
+            continue
+        high, law = box.lowest(eps[turn])
+        if high >= enough and box.solved.get(turn) != enough:
+            tried(box.facet, box.solve(eps, turn, enough))
+        elif (box.high - box.low).max(initial=0.0) > SMALLEST:
+            tried(box.facet, law)
+            boxes[at : at + 1] = halves = box.halves()
+            for half in halves:
+                half.look(eps)
+            if bounds[at, turn] <= SAME:
+                for law in box.facet.undetected(box.middle):
+                    tried(box.facet, law)
+        else:
+            stuck.add(turn)
+    lower = np.min([box.bounds for box in boxes], axis=0, initial=np.inf)
+    return np.clip(lower, 0.0, upper), upper, zero, boxes

@@ -173,9 +173,9 @@ def certify(
 @click.option(
     "--steps",
     type=click.IntRange(min=0),
-    default=400,
+    default=3000,
     show_default=True,
-    help="Steps of branch and bound, where H is not exact; more make tighter bounds.",
+    help="Steps of branch and bound at most, where H is not exact; 0 bounds none.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of its first guesses.")
 @file_options

@@ -33,9 +33,9 @@ HINGE_LOW = {"1/10": "0", "1/6": "0", "1/5": "1/20", "1/2": "3/8", "1": "1"}
 
 
 @cache
-def single(name: str, noise: str, steps: int = 20, aggregator: str | None = None) -> Calibration:
+def single(name: str, noise: str, steps: int = 3000, aggregator: str | None = None) -> Calibration:
     """Return H for three items."""
-    return rankbench.calibration(name, noise=noise, steps=steps, aggregator=aggregator)
+    return rankbench.calibration(name, noise=noise, eps=[0.2, 0.5, 1], steps=steps, aggregator=aggregator)
 
 
 def entropy(p: float) -> float:
@@ -55,7 +55,7 @@ def test_two_items_have_the_psi_transform_of_classification(name):
     found = rankbench.calibration(name, items=2)
     exact = np.array([TWO_ITEMS[name](float(eps)) for eps in found.eps])
     assert (found.lower <= exact + 1e-9).all()
-    assert (found.upper >= exact - 5e-7).all()  # of eps - 1e-13: the slope of H may be infinite
+    assert (found.upper >= exact - 5e-7).all()  # of eps - 2e-14: the slope of H may be infinite
     np.testing.assert_allclose(found.lower, found.upper, rtol=1e-6)
     assert found.error < 1e-6
     assert f"at most {found.error:.2g} apart" in found.words()
@@ -129,6 +129,54 @@ def surrogate_least(name: str, mu: list[dict]) -> float:
     return float(linprog(costs, A_ub=rows, b_ub=-np.ones(len(mu)), bounds=free).fun)
 
 
+@pytest.mark.parametrize(
+    ("name", "eps"),
+    [
+        ("pairwise-squared-hinge", 0.5),
+        pytest.param("pairwise-logistic", 0.6, marks=pytest.mark.long),
+        pytest.param("pairwise-squared-hinge", 0.7, marks=pytest.mark.long),
+    ],
+)
+def test_single_judgments_have_the_least_excess_that_scipy_finds(name, eps):
+    """Weights of six votes, leads in low noise, and scores with a tie; SLSQP descends for each order and tie."""
+    found = rankbench.calibration(name, eps=[eps])
+    assert found.error <= 1e-6 * found.upper[0]
+    phi, edges = PHIS[name], list(itertools.permutations(range(3), 2))
+    lead = {(i, j): np.array([(e == (i, j)) - 1.0 * (e == (j, i)) for e in edges]) for i, j in edges}
+    losses = {
+        o: np.array([1.0 * (o.index(i) > o.index(j)) for i, j in edges]) for o in itertools.permutations(range(3))
+    }
+    rng, best = np.random.default_rng(3), np.inf
+    low_noise = np.array([lead[0, 1], lead[1, 2], lead[0, 2] - lead[0, 1] - lead[1, 2]])
+
+    def risk(weights, alpha):
+        return sum(w * phi(alpha[i] - alpha[j]) for w, (i, j) in zip(weights, edges, strict=True))
+
+    def least_risk(weights):
+        return minimize(lambda a: risk(weights, a), [0.9, 0.1, -0.8], method="BFGS").fun
+
+    for order, tie in itertools.product(losses, ([1, 1, 0], [1, 0, 0])):
+        gap = losses[order] - losses[0, 1, 2]
+        if gap.max() <= eps:
+            continue
+        alpha = np.array(tie, dtype=float)[np.argsort(order)]
+        limits = [
+            {"type": "eq", "fun": lambda x: x[:6].sum() - 1},
+            {"type": "ineq", "fun": lambda x: low_noise @ x[:6]},
+            {"type": "ineq", "fun": lambda x, gap=gap: gap @ x[:6] - eps},
+        ]
+        start = np.append(rng.dirichlet(np.ones(6)), 0.5)
+        done = minimize(
+            lambda x, alpha=alpha: risk(x[:6], x[6] * alpha) - least_risk(x[:6]),
+            start,
+            method="SLSQP",
+            bounds=[(0, 1)] * 6 + [(0, 4)],
+            constraints=limits,
+        )
+        best = min(best, done.fun if done.success else np.inf)
+    assert best == pytest.approx(found.upper[0], rel=1e-4)
+
+
 def hinge_on_cone(mu: list[dict], order: tuple[int, ...]) -> float:
     """Return the least hinge risk on a cone by a grid of thirds, which has all ends of pieces."""
     risk = pairwise_risk(PHIS["pairwise-hinge"], mu)
@@ -147,7 +195,7 @@ def hinge_on_cone(mu: list[dict], order: tuple[int, ...]) -> float:
 )
 def test_no_law_is_below_the_calibration_function(name, noise):
     """Least risks of wrong orders, by other programs, under random laws: never below the lower bound (7)."""
-    found = single(name, noise, 15)
+    found = single(name, noise, 300)
     for mu in laws("low-noise" if noise == "low" else "acyclic", 12 if name == "pairwise-hinge" else 2, 7):
         star = surrogate_least(name, mu)
         bayes = min(float(disagreement(mu, o)) for o in itertools.permutations(range(3)))
@@ -190,7 +238,7 @@ def test_the_excess_risk_of_several_queries_is_within_the_bound(scores, seed, sh
 
 @cache
 def of_grades(name: str) -> Calibration:
-    return rankbench.calibration(name, "ndcg", steps=20)
+    return rankbench.calibration(name, "ndcg", eps=[0.1, 0.2], steps=500)
 
 
 @pytest.mark.parametrize("name", ["regression", "cross-entropy", "listnet", "pairwise-hinge"])
@@ -262,11 +310,10 @@ def agrees(row: dict[str, str]) -> None:
         assert found.zero > 0
         assert found.consistent is False
     else:
-        found = rankbench.calibration(row["surrogate"], row["loss"], steps=120, **asked)
+        found = rankbench.calibration(row["surrogate"], row["loss"], **asked)
         assert found.zero == 0
         assert found.consistent is True
-        assert found.lower[6] > 0
-        assert min(found.upper) > 1e-7
+        assert min(found.lower) > 1e-7
 
 
 def named(row: dict[str, str]) -> str:
@@ -328,7 +375,6 @@ def test_the_hinge_is_exact_for_grades_too():
             "not linear in the law",
         ),
         ({"surrogate": "regression", "aggregator": "net-weights"}, SpecError, "not linear in the law"),
-        ({"surrogate": "pairwise-logistic", "items": 4, "noise": "any"}, SpecError, "directions"),
         (
             {"surrogate": "pairwise-hinge", "mu": [{"weight": 1, "structure": {"1>2": 1, "2>3": 1, "3>1": 1}}]},
             InputError,
