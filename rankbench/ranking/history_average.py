@@ -129,12 +129,14 @@ def even_lattice(
             break
         for axis in wide:
             steps[axis] /= 2
-    kept, new = set[tuple[float, ...]](), [best]
+    # Whole steps from the highest point: sums of floats would name one point in several ways.
+    kept, new = set[tuple[int, ...]](), [(0,) * len(start)]
+    turns = [*product((-1, 0, 1), repeat=len(start))]
     while new:
         kept.update(new)
-        around = {moved(point, by) for point in new for by in product((-1, 0, 1), repeat=len(start))} - kept
-        new = sorted(point for point in around if value(point) >= value(best) + math.log(_LEAST))
-    return sorted(kept)
+        around = {tuple(k + turn for k, turn in zip(at, by, strict=True)) for at in new for by in turns} - kept
+        new = sorted(at for at in around if value(moved(best, at)) >= value(best) + math.log(_LEAST))
+    return sorted(moved(best, at) for at in kept)
 
 
 def weighed_models(

@@ -180,3 +180,27 @@ def test_it_reads_its_own_column_alone() -> None:
     assert Predictions(column="p").reads("prediction: p")
     assert not Predictions(column="p").reads("prediction: q")
     assert not Predictions().reads("side")
+
+
+@pytest.mark.parametrize(
+    ("names", "roles", "name"),
+    [
+        (("home_team", "away_team"), "", "prob_a"),  # of a, or of the away team
+        (("away_team", "home_team"), "left=home_team,right=away_team", "prob1"),
+        (("black", "white"), "left=black,right=white", "prob_b"),
+    ],
+)
+def test_a_name_with_two_readings_says_nothing(names: tuple[str, str], roles: str, name: str) -> None:
+    cities = {names[0]: ["Rome", "Oslo"], names[1]: ["Oslo", "Bonn"], "winner": ["Rome", "Bonn"]}
+    frame = pl.DataFrame(cities | {name: [0.6, 0.3]})
+    with pytest.raises(InputError, match=f"nothing says whose chance {name!r} is"):
+        load_votes(scan(frame, columns=with_column(roles, "predictions", name)))
+
+
+def test_home_is_of_the_right_where_the_right_is_the_home_team() -> None:
+    frame = pl.DataFrame(
+        {"visitor": ["x", "y"], "home_team": ["y", "z"], "winner": ["x", "z"], "prob_home": [0.6, 0.3]}
+    )
+    votes = load_votes(scan(frame, columns="left=visitor,right=home_team,winner=winner,predictions=prob_home"))
+    assert votes.covariates is not None
+    assert votes.covariates.values[:, 0] == pytest.approx(logit([0.4, 0.3]))

@@ -24,7 +24,8 @@ from rankbench.interfaces.covariate_aggregator import PREDICTION
 CONTROL = "control: "
 """Prefix of columns with covariates, in the schema of comparisons; the rest is the term."""
 
-_SIDES = (("a", "b"), ("left", "right"), ("1", "2"), ("home", "away"), ("white", "black"))
+_FIRST_SECOND = (("a", "b"), ("left", "right"), ("1", "2"))
+_SIDES = (*_FIRST_SECOND, ("home", "away"), ("white", "black"))
 _ITEMS = ("left", "right")
 _OUTCOMES = (("winner", "loser"), ("chosen", "rejected"), ("won", "lost"))
 _CALL = re.compile(r"([A-Za-z]\w*)\s*\((.*)\)", re.DOTALL)
@@ -213,7 +214,7 @@ def _prediction_role(term: VotePrediction, columns: Sequence[str], roles: Mappin
     if "loser" in roles:
         parts = {"winner": "left", "loser": "right", "first": "vote"}
     sides = {roles[role]: part for role, part in parts.items() if role in roles}
-    plain, words = plain_name(term.column), _words(roles) if "left" in roles else []
+    plain, words = plain_name(term.column), _words(columns, roles) if "left" in roles else []
     said = {part for part, turn in (("left", 1), ("right", -1)) if any(_stripped(plain, *two[::turn]) for two in words)}
     part = sides.get(term.item, "") if term.item else said.pop() if len(said) == 1 else ""
     if not part:
@@ -256,7 +257,7 @@ def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str,
     for column in columns:
         by_plain.setdefault(plain_name(column), []).append(column)
     bases = dict[str, tuple[str, str]]()
-    for left, right in _words(roles):
+    for left, right in _words(columns, roles):
         for plain in by_plain:
             for base, other in _stripped(plain, left, right):
                 if other in by_plain:
@@ -264,15 +265,32 @@ def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str,
     return bases
 
 
-def _words(roles: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return words that distinguish columns of the two sides: the usual ones, and the items' own columns'."""
+def _words(columns: Sequence[str], roles: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return words that distinguish columns of the two sides: the items' own columns', and usual ones as they fit.
+
+    ``home`` is of the right where the right is the home team. Words with two readings are left out: ``a`` where the
+    right is the away team; ``a``, ``left`` and ``1`` where the right stands first in the file.
+    """
     sided = "left" in roles
     two = ("left", "right") if sided else ("winner", "loser")
     left, right = (plain_name(roles.get(role, role)) for role in two)
     parts, others = left.split("_"), right.split("_")
     different = [(one, other) for one, other in zip(parts, others, strict=False) if one != other]
     own = different if len(parts) == len(others) and len(different) == 1 else []
-    return [*dict.fromkeys([(left, right), *own, *(_SIDES if sided else _OUTCOMES)])]
+    if not sided:
+        return [*dict.fromkeys([(left, right), *own, *_OUTCOMES])]
+    places = [list(columns).index(roles[role]) for role in two if roles.get(role) in columns]
+    usual, turned = list[tuple[str, str]](), places != sorted(places)
+    ahead, behind = [word for word in parts if word not in others], [word for word in others if word not in parts]
+    for two_words in _SIDES:
+        one, other = two_words
+        doubtful = turned and two_words in _FIRST_SECOND
+        doubtful |= any(word.startswith(one) for word in behind) or any(word.startswith(other) for word in ahead)
+        if one in behind or other in ahead:
+            usual.append((other, one))
+        elif one in ahead or other in behind or not doubtful:
+            usual.append(two_words)
+    return [*dict.fromkeys([(left, right), *own, *usual])]
 
 
 def _stripped(plain: str, left: str, right: str) -> list[tuple[str, str]]:
