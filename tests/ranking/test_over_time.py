@@ -16,6 +16,7 @@ from drawn_votes import named, two_items
 
 from rankbench.cli import main
 from rankbench.errors import SpecError
+from rankbench.ranking.history_average import even_lattice
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 
 FEW = "dynamic-bradley-terry:drift=[0.01,0.03,0.1,0.3],variance=[0.5,1,2]"
@@ -352,3 +353,11 @@ def test_seconds_since_1970_are_moments_where_a_calendar_is_asked(parts: int, as
     assert numbers.facts["time_unit"] == "time"
     with pytest.raises(SpecError, match="nothing says how many make a month"):
         scores_over_time(epochs.with_columns(time=pl.col("time") - 1_500_000_000 * parts), "", unit="month")
+
+
+def test_points_of_a_grid_are_different_and_even() -> None:
+    start, peak = (float(np.log(0.3)), float(np.log(0.00091))), np.array([-1.3, -6.2])
+    points = np.array(even_lattice(lambda at: float(-np.square(np.subtract(at, peak)).sum()), start, [(-9.0, 9.0)] * 2))
+    steps = [np.diff(np.unique(np.round(axis, 9))) for axis in points.T]
+    assert len(np.unique(np.round(points, 9), axis=0)) == len(points) > 10
+    assert all(np.ptp(step) < 1e-8 for step in steps)
