@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -29,14 +30,16 @@ _MOST = 200
 _COLUMNS, _CATEGORIES = 20, 30
 """Columns that may be of categories; categories of a column."""
 
+_FRACTION = re.compile(r"[+-]?\d*[.,]\d+")
+
 
 def category_columns(
     log: Log, source: LogSource, votes: Votes, *, columns: str, reader: str, keep: Filter
 ) -> dict[str, tuple[NDArray[np.int32], Sequence[str]]]:
     """Return the columns of a log that divide its votes into 2 to 30 categories.
 
-    rankbench looks at the column of queries and at the first 20 columns that are not read, and leaves out columns with
-    missing values.
+    rankbench looks at the column of queries and at the first 20 columns that are not read. It leaves out columns with
+    missing values, and columns of decimal fractions, which measure something.
 
     Parameters
     ----------
@@ -60,7 +63,9 @@ def category_columns(
             parted = load_votes(open_source(log, columns=asked, reader=reader, keep=keep).judged().frame)
         except (InputError, SpecError):
             continue
-        if 2 <= len(parted.query_names) <= _CATEGORIES and np.array_equal(parted.winners, votes.winners):
+        fractions = any(_FRACTION.fullmatch(value) for value in parted.query_names)
+        few = 2 <= len(parted.query_names) <= _CATEGORIES
+        if few and not fractions and np.array_equal(parted.winners, votes.winners):
             found[name] = parted.queries, parted.query_names
     return found
 

@@ -88,4 +88,6 @@ def _difference_words(row: dict[str, Any], one: str, other: str, what: str, how:
     said = f"the {what} do not tell the two apart"
     if row[f"more_{what}"] is None:
         return said
+    if row[f"more_{what}"] == 0:
+        return f"{said}; so many have 80% power for such a difference by normal theory"
     return f"{said}; {amount_text(row[f'more_{what}'])} more {what}{how} show such a difference at 80% power"

@@ -152,7 +152,8 @@ def test_of_winners_and_losers_it_is_whose_one_says(of: str, expected: list[floa
     ("frame", "said", "words"),
     [
         (VOTES, "p", "whose chance 'p' is: write p:of=home_team or p:of=away_team"),
-        (VOTES, "p:of=venue", "whose chance 'p' is: write p:of=home_team or"),
+        (VOTES, "p:of=venue", "'venue' is no column of items: write p:of=home_team or"),
+        (VOTES.drop("p").with_columns(p1=0.6, p2=0.4), "p:of=home_team", "two columns, 'p1' and 'p2'.*leave out of="),
         (VOTES.rename({"p": "home_or_away"}), "home_or_away", "whose chance"),
         (pl.DataFrame(NAMED), "p", "write p:of=winner or p:of=loser or p:of=first"),
         (pl.DataFrame(NAMED).rename({"p": "p_winner"}), "p_winner", "write p_winner:of=winner or"),

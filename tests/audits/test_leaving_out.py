@@ -93,6 +93,7 @@ def test_columns_of_categories_are_those_with_few_whole_values() -> None:
         pl.int_range(pl.len()).alias("own"),
         pl.when(pl.col("time") > 5).then("lang").alias("gaps"),
         (pl.col("time") % 4).alias("season"),
+        (pl.col("time") % 4 / 10).alias("chance"),
     )
     found = board(log).categories
     assert {name: list(values) for name, (_, values) in found.items()} == {

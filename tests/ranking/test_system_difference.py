@@ -16,6 +16,7 @@ from scipy import stats
 
 import rankbench
 from rankbench.cli import main
+from rankbench.cli.difference import _difference_words
 from rankbench.errors import InputError, SpecError
 
 
@@ -138,3 +139,9 @@ def test_every_form_of_the_answer_has_the_difference(tmp_path: Path) -> None:
     assert "a is better than b" in page.read_text()
     near = ["rank", str(stored(table(normal(30, 0.1)), tmp_path / "near.csv")), "--between", "a", "b"]
     assert "more tasks show such a difference at 80% power" in CliRunner().invoke(main, near).stdout
+
+
+def test_enough_tasks_by_normal_theory_that_do_not_tell_two_apart_are_said_to_be_so() -> None:
+    row = {"p": 0.13, "difference": 1.9, "more_tasks": 0.0, "reason": None}
+    said = "the tasks do not tell the two apart; so many have 80% power for such a difference by normal theory"
+    assert _difference_words(row, "a", "b", "tasks") == said

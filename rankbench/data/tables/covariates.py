@@ -209,6 +209,9 @@ def _prediction_role(term: VotePrediction, columns: Sequence[str], roles: Mappin
     """Return the column of a prediction by the side whose chance it is, or its two columns."""
     names = _known(term.column, columns, roles)
     if len(names) == 2:
+        if term.item:
+            message = f"{term.column!r} is two columns, {names[0]!r} and {names[1]!r}, of the two items: leave out of="
+            raise InputError(message, column=term.column)
         return dict(zip(_ITEMS, names, strict=True))
     parts = {"left": "left", "right": "right"}
     if "loser" in roles:
@@ -219,7 +222,8 @@ def _prediction_role(term: VotePrediction, columns: Sequence[str], roles: Mappin
     part = sides.get(term.item, "") if term.item else said.pop() if len(said) == 1 else ""
     if not part:
         choices = " or ".join(f"{_quoted(term.column)}:of={_quoted(name)}" for name in sides)
-        raise InputError(f"nothing says whose chance {term.column!r} is: write {choices}", column=term.column)
+        wrong = f"{term.item!r} is no column of items" if term.item else f"nothing says whose chance {term.column!r} is"
+        raise InputError(f"{wrong}: write {choices}", column=term.column)
     return {part: term.column}
 
 
