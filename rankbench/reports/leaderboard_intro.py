@@ -110,15 +110,22 @@ def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -
     interval = interval_text(*mean_interval(best, source.test_share is not None))
     name = f"{metric_name(source.metric(metric))} of **{markdown(best.contender)}**"
     said = f" Mean {name}: {mean_text(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
-    rows = [row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)]
-    ranked = {row.contender for row in rows if row.rank_low is not None} - {best.contender}
+    ranked = {(row.metric, row.contender) for row in section.rows if (row.n, row.split) == (n, split) and row.rank_low}
     names = [sampler.experiment.baseline, *(row.contender for row in others)]
-    other = next((label for label in names if label in ranked), None)
+    other = next((label for label in names if (metric, label) in ranked - {(metric, best.contender)}), None)
     if other is None:
         return f"{said}."
-    gap = results.differences(n, [best.contender], other, metric, split, 0.95)
-    ends = interval_text(gap.lower[0], gap.upper[0], sign=True).replace("—", "no interval")
-    return f"{said}. Its difference from **{markdown(other)}**: {number(gap.mean[0], sign=True)}, {ends}."
+    worse = ""
+    for one in sampler.metrics:
+        if not {(one, best.contender), (one, other)} <= ranked:
+            continue
+        gap = results.differences(n, [best.contender], other, one, split, 0.95)
+        numbers = f"{number(gap.mean[0], sign=True)}, {interval_text(gap.lower[0], gap.upper[0], sign=True)}"
+        if one == metric:
+            said += f". Its difference from **{markdown(other)}**: {numbers.replace('—', 'no interval')}"
+        elif max(gap.lower[0], -gap.upper[0]) > 0 and (gap.lower[0] > 0) == (source.direction(one) == "minimize"):
+            worse += f" In {metric_name(source.metric(one))} it is significantly worse: {numbers}."
+    return f"{said}.{worse}"
 
 
 def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> list[Node]:

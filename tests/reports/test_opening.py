@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from synthetic import Contender, Plan
 
 from rankbench.core.text import mean_text
+from rankbench.interfaces.cell import CellResult
 from rankbench.plugin import manager
 from rankbench.reports import claims_section
 from rankbench.reports.claims_section import _interval
@@ -243,6 +246,25 @@ def test_the_first_screen_names_experiments_that_do_not_confirm_the_best(tmp_pat
     text = (tmp_path / "leaderboard.md").read_text()
     assert text.count("do not confirm") == 1
     assert re.search(r"do not confirm \*\*c0\*\*: `b` on [\w -]+, \*\*c1\*\* 0\.\d{4} \(significant, of 3\)\.\n", text)
+
+
+def test_the_best_by_one_loss_that_is_worse_by_another_is_said_to_be_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = synthetic._cell
+
+    def turned(*given: Any) -> CellResult:
+        cell = made(*given)
+        return replace(cell, losses={at: 1 - one if at[0] == "err" else one for at, one in cell.losses.items()})
+
+    monkeypatch.setattr(synthetic, "_cell", turned)
+    contenders = [Contender(f"c{i}", {"k": i + 1}, 0.1 * i, noise=0.001) for i in range(3)]
+    for losses, said in ((("ndcg", "err"), 1), (("ndcg",), 0)):
+        plan = Plan("e", contenders, repetitions=8, baseline="c1", losses=losses, extra=synthetic.drawn().extra)
+        report(synthetic.write(tmp_path / losses[-1], [plan], {"heldout": 30}))
+        text = (tmp_path / losses[-1] / "leaderboard.md").read_text()
+        worse = r"\*\*c1\*\*: -0\.\d{4}, \[.*?\]\. In `err` loss it is significantly worse: \+0\.\d{4}, \[\+.*?\]\.\n"
+        assert len(re.findall(worse, text)) == said
 
 
 def test_the_first_screen_has_the_answer_the_verdicts_and_how_to_verify(tmp_path: Path) -> None:
