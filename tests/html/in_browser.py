@@ -18,3 +18,10 @@ def draw_all(page: Any) -> None:
     for figure in page.locator("figure[data-chart]").all():
         figure.scroll_into_view_if_needed()
         figure.locator(".plots svg").first.wait_for()
+
+
+def wait_for_count(found: Any, count: int) -> None:
+    """Wait until so many elements match: a script that the page would run itself breaks its security policy."""
+    from playwright.sync_api import expect
+
+    expect(found).to_have_count(count)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hostile_run import HOSTILE
-from in_browser import draw_all, lines_of
+from in_browser import draw_all, lines_of, wait_for_count
 
 from rankbench.html.content import Page
 from rankbench.html.page import page_bytes
@@ -68,12 +68,11 @@ def test_figures_answer(page: Any, run: Path) -> None:
     ends = [float(wide[0][name]) for name in ("lower_queries", "upper_queries")]
     assert [float(one) for one in found] == pytest.approx(ends, rel=1e-3)
     figure.get_by_label("bands", exact=True).uncheck()
-    page.wait_for_function("!document.querySelector('figure .mark-area path')")
+    wait_for_count(page.locator("figure .mark-area path"), 0)
     names = figure.locator(".legend label").all_inner_texts()
     figure.get_by_label(names[0].strip(), exact=True).uncheck()
     kept = sum(row["mark"] == "point" and row["name"] != names[0].strip() for row in drawn)
-    page.wait_for_function(f"document.querySelectorAll('figure .plots > div:first-child [aria-roledescription=point]')"
-                           f".length === {kept}")  # fmt: skip
+    wait_for_count(page.locator("figure .plots > div:first-child [aria-roledescription=point]"), kept)
 
 
 @pytest.mark.parametrize("name", ["run", "aggregate", "history"])
@@ -121,9 +120,9 @@ def test_figures_of_dots_hide_rows_and_intervals(pages: dict[str, Path], opened:
     points, bars = figure.locator("[aria-roledescription=point]"), figure.locator(".layer_0_marks line")
     assert (points.count(), bars.count()) == (5, 5)
     figure.get_by_label(HOSTILE[0], exact=True).uncheck()
-    page.wait_for_function("document.querySelectorAll('figure [aria-roledescription=point]').length === 4")
+    wait_for_count(page.locator("figure [aria-roledescription=point]"), 4)
     figure.get_by_label("bands", exact=True).uncheck()
-    page.wait_for_function("!document.querySelector('figure .layer_0_marks line')")
+    wait_for_count(page.locator("figure .layer_0_marks line"), 0)
     assert figure.get_by_label("bands over").count() == 0, "there is one band"
 
 

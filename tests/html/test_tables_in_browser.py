@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hostile_run import HOSTILE
-from in_browser import lines_of
+from in_browser import lines_of, wait_for_count
 
 from rankbench.core.text import csv_cell, latex
 from rankbench.html.content import Page, PageData, PairTable, SortedTable
@@ -135,13 +135,13 @@ def test_rows_are_copied_as_csv_and_latex(page: Any, run: Path) -> None:
 def test_wide_tables_say_that_they_go_on(opened: Callable[..., Any], run: Path) -> None:
     page = opened(run / "leaderboard.html", 360)
     wide = page.locator("section:has(#standings) .wide")
-    page.wait_for_function("document.querySelector('section:has(#standings) .wide.on')")
+    wait_for_count(page.locator("section:has(#standings) .wide.on"), 1)
     columns = page.locator("section:has(#standings) thead th:visible")
     before = columns.count()
     page.get_by_label("all columns").first.check()
     assert before == 12 < columns.count()
     wide.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
-    page.wait_for_function("!document.querySelector('section:has(#standings) .wide.on')")
+    wait_for_count(page.locator("section:has(#standings) .wide.on"), 0)
 
 
 def test_paper_leaves_out_a_table_that_is_wider(opened: Callable[..., Any], tmp_path: Path) -> None:
