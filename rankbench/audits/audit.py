@@ -208,7 +208,7 @@ def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBo
     loaded, intervals = load_log(source, method, "auto")
     ranking, notes = rank(loaded, method, intervals=intervals, seed=seed)
     left = source.remarks.left
-    said = [*source.remarks, *([f"columns are not read: {', '.join(left)}"] if left else [])]
+    said = [*source.remarks, *([f"the ranking does not use columns: {', '.join(left)}"] if left else [])]
     board = VoteBoard(source, votes, method, loaded, ranking, seed)
     if len(board.compared) < 2:
         raise SpecError(
