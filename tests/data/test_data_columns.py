@@ -29,6 +29,10 @@ from rankbench.errors import InputError
             {"winner": "winner", "left": "left", "right": "right", "query": "prompt", "judge": "worker"},
         ),
         (["won", "lost", "weight", "tie"], {"winner": "won", "loser": "lost", "weight": "weight", "tie": "tie"}),
+        (
+            ["surface", "winner_id", "winner_name", "loser_id", "loser_name"],
+            {"winner": "winner_name", "loser": "loser_name"},
+        ),
         (["left", "right"], None),
         (["a", "b", "c"], None),
     ],

@@ -44,9 +44,11 @@ READINGS = ("side", "item", "points", "margin", "preference")
 ROLES: dict[str, tuple[str, ...]] = {
     "winner": (
         *("winner", "won", "chosen_model", "chosen", "preferred", "result", "outcome", "choice", "vote", "preference"),
-        *("label", "verdict", "ftr", "ft", "scoreline"),
+        *("label", "verdict", "ftr", "ft", "scoreline", "winner_name", "winner_team", "winning_team"),
     ),
-    "loser": ("loser", "lost", "rejected_model", "rejected", "dispreferred"),
+    "loser": (
+        *("loser", "lost", "rejected_model", "rejected", "dispreferred", "loser_name", "loser_team", "losing_team"),
+    ),
     "left": (
         *("left", "model_a", "item_a", "option_a", "player_a", "answer_a", "a", "model_1", "player_1", "item_1"),
         *("team_a", "team_1", "system_a", "system_1", "option_1", "candidate_a", "candidate_1"),
