@@ -28,6 +28,7 @@ from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.dataset import remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.plugin import manager
 from rankbench.ranking.load import check_fit, load_log, opened_log
@@ -256,8 +257,9 @@ def _audit_scores(
     named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `rank_scores` rejects others
     kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
     ranking = rank_scores(log, [method], columns=columns, reader=reader, lower=lower, seed=seed, **kept)
-    with condition_asked(keep.where):
-        scores = turned(reduced(read_scores(log, columns, reader, keep.without)[2], keep.without)[0], lower)[0]
+    with remarks_kept() as remarks, condition_asked(keep.where):
+        read = reduced(read_scores(log, columns, reader, keep.without)[2], keep.without)[0]
+    scores = turned(read, lower, remarks.columns.get("score", ""))[0]
     board = ScoreBoard(scores, completed(scores, "tasks")[0], named, ranking, seed)
     first = ranking.table.filter("may_be_first")["system"].to_list()
     data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}

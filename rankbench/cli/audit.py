@@ -30,7 +30,9 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
 @method_option("Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.")
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
-@click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better; repeatable.")
+@click.option(
+    "--lower", multiple=True, metavar="NAME", help="A task, or the scores, in which less is better; repeatable."
+)
 @reader_option
 @filter_options
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")

@@ -201,7 +201,7 @@ def rank_scores(
     methods : sequence of str
         Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
     lower : sequence of str
-        Tasks in which less is better.
+        Tasks in which less is better; or the column of scores, for all tasks.
     without : sequence of str
         Tasks and systems that are left out, as the column of an average, whatever is in it.
     top : int
@@ -242,6 +242,7 @@ def rank_scores(
         check_pair(between)
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
     said: Sequence[str] = ()
+    measure = ""
     if qrels:
         if columns or reader or where:
             raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
@@ -251,11 +252,12 @@ def rank_scores(
     else:
         with remarks_kept() as remarks, condition_asked(where):
             path, digest, table = read_scores(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
+        measure = remarks.columns.get("score", "")
         said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
     with readable(path):
         read, left = reduced(table, without)
-        better, notes = turned(read, lower)
-        notes += doubtful_tasks(read.tasks, lower)
+        better, notes = turned(read, lower, measure)
+        notes += doubtful_tasks(read.tasks, lower, measure)
         whole, more = completed(better, missing)
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)

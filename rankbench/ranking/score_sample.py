@@ -33,8 +33,15 @@ _LESS_IS_BETTER = {"wer", "cer", "ppl", "perplexity", "loss", "rmse", "mse", "ma
 _SUMS = {"average", "avg", "mean", "overall"}
 
 
-def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[str]]:
+def turned(scores: TaskScores, lower: Sequence[str], measure: str = "") -> tuple[TaskScores, list[str]]:
     """Return the table with the sign turned of tasks where less is better, so that more is better everywhere.
+
+    Parameters
+    ----------
+    scores : TaskScores
+    lower : sequence of str
+        Names of tasks; or `measure`, the name of the column of all scores.
+    measure : str
 
     Raises
     ------
@@ -42,9 +49,9 @@ def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[s
         There is no such task.
     """
     for name in lower:
-        if name not in scores.tasks:
+        if name not in (*scores.tasks, measure):
             raise SpecError(f"there is no task {name!r} for --lower{_near(name, scores.tasks)}")
-    less = np.isin(scores.tasks, list(lower))
+    less = np.isin(scores.tasks, list(lower)) | (measure in {*lower} - {*scores.tasks})
     if not less.any():
         return scores, []
     note = f"less is better of {_first(scores.tasks, less)}: the sign is turned in means"
@@ -55,12 +62,13 @@ def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
     return first_of([short_repr(name) for name, one in zip(names, chosen, strict=True) if one], _NAMED)
 
 
-def doubtful_tasks(tasks: Sequence[str], lower: Sequence[str]) -> list[str]:
-    """Return notes on tasks that are called like error rates, where no task is turned, or like averages."""
-    less = [task for task in tasks if _LESS_IS_BETTER & {*plain_name(task).split("_")}] if not lower else []
+def doubtful_tasks(tasks: Sequence[str], lower: Sequence[str], measure: str = "") -> list[str]:
+    """Return notes on tasks, or a column of scores, called like error rates, where none is turned, or like averages."""
+    names = [measure, *tasks]
+    less = [name for name in names if _LESS_IS_BETTER & {*plain_name(name).split("_")}] if not lower else []
     sums = [task for task in tasks if plain_name(task).strip("_") in _SUMS]
     said = {
-        f"rankbench takes more for better on {listed(less)}, too: --lower turns a task where less is better": less,
+        f"rankbench takes more for better on {listed(less)}: --lower NAME says that less is better": less,
         f"tasks called like averages count as tasks: {listed(sums)} (--without leaves a task out)": sums,
     }
     return [note for note, named in said.items() if named]

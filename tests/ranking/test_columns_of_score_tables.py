@@ -43,9 +43,19 @@ def test_scores_are_read_under_any_name(name: str) -> None:
 
 def test_measures_of_which_less_is_better_are_named() -> None:
     table = {"model": ["a", "b"], "accuracy": [0.9, 0.8], "WER": [0.1, 0.4], "test loss": [1.0, 2.0]}
-    noted = "rankbench takes more for better on 'WER', 'test loss', too: --lower turns a task where less is better"
+    noted = "rankbench takes more for better on 'WER', 'test loss': --lower NAME says that less is better"
     assert noted in rankbench.rank(table).notes
     assert not any("takes more for better" in note for note in rankbench.rank(table, lower=["WER", "test loss"]).notes)
+
+
+def test_a_column_of_errors_is_named_and_turned_for_all_tasks() -> None:
+    table = {"task": ["t", "t", "u", "u"], "system": ["a", "b"] * 2, "rmse": [0.5, 0.375, 0.75, 0.25]}
+    noted = "rankbench takes more for better on 'rmse': --lower NAME says that less is better"
+    assert noted in rankbench.rank(table).notes
+    found = rankbench.rank(table, ["mean-score"], lower=["rmse"])
+    assert not any("takes more for better" in note for note in found.notes)
+    assert dict(found.table.select("system", "score").iter_rows()) == {"a": -0.625, "b": -0.3125}
+    assert rankbench.audit(table, lower=["rmse"]).first == "b"
 
 
 def test_rows_called_like_averages_are_named() -> None:

@@ -118,8 +118,8 @@ class MeasurementsCheck(TableCheck):
             path, number = self.raw.place(row + 1)
             what = ", ".join(f"{_WORD[name]} {short_repr(keys[name][row])}" for name in keys.columns)
             raise InputError(
-                f"{what}: another row has the same; remove one, or say which column tells them apart "
-                "(--columns seed=NAME)",
+                f"{what}: another row has the same; remove one, keep rows of one metric or setting (--where), or say "
+                "which column numbers repetitions (--columns seed=NAME)",
                 path=path,
                 row=number,
             )
