@@ -134,11 +134,11 @@ class Calibration:
             return f"{about} H(eps) = 0 up to eps = {least}{short(self.zero)}: minimizing can leave that true excess."
         if self.exact:
             return f"{about} H(eps) > 0 for all eps > 0: pointwise consistent."
+        unbound = max((e for e, low in zip(self.eps, self.lower, strict=True) if not low), default=None)
+        empty = "" if unbound is None else f" A lower bound of 0, here up to eps = {short(unbound)}, says nothing of H."
         if self.theorem:
-            return f"{about} H(eps) > 0 for all eps > 0, by {self.theorem}: pointwise consistent."
-        seen = next((e for e, low in zip(self.eps, self.lower, strict=True) if low > 0), None)
-        positive = "" if seen is None else f" H(eps) > 0 from eps = {short(seen)} on."
-        return f"{about} The search found no eps > 0 with H(eps) = 0.{positive}"
+            return f"{about} H(eps) > 0 for all eps > 0, by {self.theorem}: pointwise consistent.{empty}"
+        return f"{about} The search found no eps > 0 with H(eps) = 0.{empty}"
 
     def plot(self) -> Figure:
         """Draw H, H** and the bound of the true excess, as ``rankbench calibration --out FILE.png``."""

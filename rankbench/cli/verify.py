@@ -66,7 +66,7 @@ def _blocks(rerun: str | None) -> int | None:
 
 
 def question_options(command: F) -> F:
-    """Give a subcommand the options of a question about a surrogate: loss, noise class, items and aggregator."""
+    """Give a subcommand the options of a question about a surrogate: loss, noise class and aggregator."""
     options = (
         click.option(
             "--loss",
@@ -82,7 +82,6 @@ def question_options(command: F) -> F:
             show_default=True,
             help="Class of distributions: low noise, preferences without cycles (dag), any, or independent scores.",
         ),
-        click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order."),
         click.option(
             "--aggregator",
             metavar="NAME",
@@ -98,6 +97,7 @@ def question_options(command: F) -> F:
 @click.command()
 @click.argument("surrogate", required=False, shell_complete=complete_names("surrogate"))
 @question_options
+@click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
 @click.option("--k", default="inf", type=float, show_default=True, help="Number of judgments to aggregate; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
 @click.option("--laws", type=click.IntRange(min=1), help="Maximum number of distributions to search, within --budget.")
@@ -168,6 +168,7 @@ def certify(
 @click.command()
 @click.argument("surrogate", shell_complete=complete_names("surrogate"))
 @question_options
+@click.option("--items", type=click.IntRange(2, 4), default=3, show_default=True, help="Items to order.")
 @click.option("--mu", type=click.Path(path_type=Path), help="One distribution, in this JSON file: H(eps, mu).")
 @click.option("--eps", multiple=True, type=float, help="True excess, repeatable; default: tenths of the largest one.")
 @click.option(

@@ -62,6 +62,15 @@ def test_two_items_have_the_psi_transform_of_classification(name):
     assert (found.biconjugate(found.eps) <= exact + 1e-9).all()
 
 
+def test_bounds_that_say_nothing_are_named():
+    """A theorem proves H > 0, and yet no step bounds it: the excess bound allows every true excess."""
+    found = rankbench.calibration("cross-entropy", "ndcg", noise="any", items=2, steps=0)
+    assert found.consistent
+    assert set(found.lower) == {0.0}
+    assert found.excess_bound(1e-9) == pytest.approx(float(found.largest))
+    assert f"A lower bound of 0, here up to eps = {float(found.largest):.4g}, says nothing of H" in found.words()
+
+
 def test_two_items_hinge_is_eps():
     found = rankbench.calibration("pairwise-hinge", items=2)
     assert found.lower == found.upper == found.eps
