@@ -58,6 +58,7 @@ def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
     claims = [claims_counted(analysis)] if any(one.answers for one in analysis.sections) else []
     lines, parts = [*data, *claims], list[Node]()
     if section is not None:
+        lines += _compared_with(section.sampler.source)
         results = SampledResults(section.sampler, together_level(section, analysis))
         found = leaders_of(section)
         for one in found:
@@ -169,7 +170,7 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
     notes += ["an oracle knows the truth, and is no contender for the best"] if leaders.oracles else []
     if leaders.first != leaders.rows[: len(leaders.first)]:
         explained.append("Contenders with a worse mean may be the best where their differences are less certain.")
-    explained += [said_of_metric(source.metric(metric)), *_compared_with(source), *said_of_split(source, split)]
+    explained += [said_of_metric(source.metric(metric)), *said_of_split(source, split)]
     if any(cells[-1] == NO_DIFFERENCE for cells in against.values()):
         explained.append(f"*{NO_DIFFERENCE.capitalize()}* does not mean equal: more data may separate contenders.")
     lines = f"{'; '.join(notes)}.", " ".join([*explained, *thin(race, source)])
