@@ -105,6 +105,49 @@ def test_the_derivative_by_the_better_score_falls_with_the_pair() -> None:
     assert b == pytest.approx(0.5, abs=1e-6)
 
 
+def test_an_exchange_of_two_scores_changes_the_risk_by_five_sums_and_a_term() -> None:
+    """Proposition 3 of rank-AD: as printed the sum of k above i stands twice, and that of k below j is over k above i.
+
+    The weight D grows with the distance of the labels, as the proof requires.
+    """
+    labels, i, j = np.array([0.0, 1.0, 2.5, 3.0, 5.0]), 3, 1
+
+    def loss(t: float) -> float:
+        return math.log1p(math.exp(-t))
+
+    def d(high: int, low: int) -> float:
+        return float(labels[high] - labels[low])
+
+    def risk(g: np.ndarray) -> float:
+        return sum(d(a, b) * loss(g[a] - g[b]) for a in range(5) for b in range(5) if labels[a] > labels[b])
+
+    g = np.array([0.3, 0.9, -0.2, 0.1, 0.6])
+    swapped = g.copy()
+    swapped[[i, j]] = g[[j, i]]
+    above, between, below = [4], [2], [0]
+
+    def over_j(ks: list[int]) -> float:
+        return sum((d(k, j) - d(k, i)) * (loss(g[k] - g[i]) - loss(g[k] - g[j])) for k in ks)
+
+    def under_i(ks: list[int]) -> float:
+        return sum((d(i, k) - d(j, k)) * (loss(g[j] - g[k]) - loss(g[i] - g[k])) for k in ks)
+
+    middle = sum(d(i, k) * (loss(g[j] - g[k]) - loss(g[i] - g[k])) for k in between)
+    middle += sum(d(k, j) * (loss(g[k] - g[i]) - loss(g[k] - g[j])) for k in between)
+    rest = middle + d(i, j) * (loss(g[j] - g[i]) - loss(g[i] - g[j]))
+    assert risk(swapped) - risk(g) == pytest.approx(rest + over_j(above) + under_i(below))
+    assert risk(swapped) - risk(g) != pytest.approx(rest + 2 * over_j(above) + under_i(above), rel=1e-3)
+
+
+def test_a_point_below_another_pulls_with_the_slope_at_the_other_sign() -> None:
+    """Proposition 3 of rank-AD: L(g_k - g_j) has derivative -L'(g_k - g_j) by g_j; B has L'(g_j - g_k)."""
+    above, own = 0.7, np.array([0.2])
+    (found,) = approx_fprime(own, lambda g: math.log1p(math.exp(-(above - g[0]))))
+    right, printed = (-1 / (1 + math.exp(t)) for t in (above - own[0], own[0] - above))
+    assert found == pytest.approx(-right, rel=1e-6)
+    assert found != pytest.approx(printed, rel=0.1)
+
+
 def test_mcdiarmid_with_the_differences_of_lemma_2_is_its_exponent_for_twice_the_deviation() -> None:
     """The lemma's proof ends with the exponent of epsilon for deviations of 2 epsilon on a cover."""
     n, radius, eps = 50, 1.5, 0.3
