@@ -27,7 +27,10 @@ _NAMED = 5
 _WIDE = 10.0
 """Times the spread of the median task."""
 
-_LESS_IS_BETTER = {"wer", "cer", "ppl", "perplexity", "loss", "rmse", "mse", "mae", "error", "latency", "runtime"}
+_LESS_IS_BETTER = {
+    *("wer", "cer", "ter", "eer", "fid", "ppl", "perplexity", "loss", "logloss", "nll", "brier", "crps", "regret"),
+    *("rmse", "mse", "mae", "mape", "smape", "error", "errors", "latency", "runtime", "time", "seconds", "cost"),
+}
 """Words in names of measures, in small letters."""
 
 _SUMS = {"average", "avg", "mean", "overall"}
