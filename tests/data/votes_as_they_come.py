@@ -102,6 +102,13 @@ def file(content: bytes, *said: str, name: str = "votes.csv") -> tuple[str, byte
 
 GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
     "pairs of preference data": file(b"prompt,chosen,rejected\nhow?,a,b\nwhy?,b,c\n", "a>b", "b>c"),
+    "sides by their colors": file(
+        b"match_id,blue_team,red_team,winner\n1,g,f,blue\n2,f,g,red\n3,g,t,Red\n", *("g>f", "g>f", "t>g")
+    ),
+    "winners of tennis": file(
+        b"surface,winner_id,winner_name,loser_id,loser_name,score\nHard,1,s,2,a,6-4 6-3\nClay,2,a,1,s,7-5 6-4\n",
+        *("s>a", "a>s"),
+    ),
     "pairs of preference data with models": file(
         b'{"prompt": "how?", "chosen": [{"role": "user"}], "rejected": [], "chosen_model": "a", '
         b'"rejected_model": "b"}\n',

@@ -246,7 +246,8 @@ def _renamed(raw: RawTable, columns: str) -> RawTable:
     for kind in _asked(columns, names):
         if (columns or not clear(names, kind)) and (found := kind.renamed(raw, columns)) is not None:
             return found
-    return raw if columns or recognized(names) is not None else _by_content(raw, {}) or raw
+    meant = recognized(names)
+    return raw if columns or (meant and not meant.missing(names)) else _by_content(raw, {}) or raw
 
 
 def _by_content(raw: RawTable, said: Mapping[str, str]) -> RawTable | None:

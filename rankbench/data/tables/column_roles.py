@@ -275,11 +275,13 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
     says = {name for reading in found for name in reading.roles.values()}
     for first, second in _pairs(cells, columns, {}, few=2):
         for winner, loser in ((first, second), (second, first)):
+            if loser == roles.get("winner"):
+                continue
             rows = zip(cells[winner], cells[loser], strict=True)
             shown = [f"{short_repr(x)} beats {short_repr(y)}" for x, y in list(rows)[:ROWS_SHOWN]]
             if unread := [name for name in columns if name in says - {first, second}]:
                 shown.append(f"whatever {listed(unread)} may say")
-            found.append(ColumnReading({"winner": winner, "loser": loser}, tuple(shown)))
+            found.append(ColumnReading({"winner": winner, "loser": loser}, tuple(shown), sure=False))
     return found
 
 

@@ -84,6 +84,9 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
                 sides = [side] if not swapped or pair is _PAIRS[0] else []
             if len(sides) == 1:
                 words[sides[0]].update(names)
+    for side, other in enumerate(reversed(held)):
+        if len(own_words := [part for part in held[side] - other if part.isalpha()]) == 1:
+            words[side].update(own_words)
     if not swapped:
         for side, names in enumerate(_ORDERED):
             words[side].update(names)
