@@ -21,11 +21,12 @@ from rankbench.data.movielens.features import (
     RatedPairs,
     Ratings,
     draw_pairs,
+    rated_features,
     raw_features,
     standardized,
 )
 from rankbench.interfaces.cell import CellResult, Split, failed, guarded
-from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.dataset import Dataset, remembered
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack, unpack
@@ -41,6 +42,9 @@ MOST_PAIRS = 1_000_000
 METRIC = "disagreement"
 PARTS = ("train", "validation", "test")
 TEST = 2
+
+
+_Arrays: TypeAlias = dict[Any, NDArray[Any]]
 
 
 class _Part(NamedTuple):
@@ -114,8 +118,10 @@ class Table1(Protocol):
         dataset = self.required(dataset)
         ratings = Ratings.from_items(dataset.scan())
         fingerprint = dataset.fingerprint()
+        # Experiments that differ in `center` share what takes longest.
+        known = remembered(dataset, fingerprint, _Arrays)
         with ThreadPoolExecutor(available_cores()) as pool:
-            runs = list(pool.map(partial(self._run, ratings, fingerprint, seed), range(FOLDS * self.partitions)))
+            runs = list(pool.map(partial(self._run, ratings, fingerprint, seed, known), range(FOLDS * self.partitions)))
         arrays = pack(
             "ratings",
             offsets=ratings.offsets,
@@ -168,8 +174,8 @@ class Table1(Protocol):
             )
         return tuple(notes)
 
-    def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[Any]]:
-        """Compute one rotation: its rows in order, their features, where its parts begin."""
+    def _run(self, ratings: Ratings, fingerprint: str, seed: int, known: _Arrays, repetition: int) -> _Arrays:
+        """Compute one rotation: its rows in order, their features, where its parts begin; learn what is not known."""
         from rankbench.data.movielens.kernels import deal_folds
         from rankbench.kernels.random import seed_state
 
@@ -179,7 +185,10 @@ class Table1(Protocol):
         deal_folds(seed_state(block_entropy(seed, fingerprint, 0, partition)), FOLDS, folds)
         testing, validating = rotation, (rotation + 1) % FOLDS
         training = tuple(fold for fold in range(FOLDS) if fold not in (testing, validating))
-        raw = raw_features(ratings, folds, training, self.features, neighbors=self.similarity)
+        key = seed, repetition, self.features, self.similarity
+        if key not in known:
+            known[key] = rated_features(ratings, folds, training, self.features, neighbors=self.similarity)
+        raw = raw_features(ratings, known[key])
         part = np.where(folds == testing, 2, np.where(folds == validating, 1, 0))
         groups = ratings.user_of * FOLDS + folds
         x = standardized(raw, part == 0, groups, self.center)
@@ -220,7 +229,7 @@ class Table1(Protocol):
         run: dict[str, Any] = unpack(prepared.arrays, f"run-{repetition}")
         if not run:
             users = tuple(map(str, range(len(rated["offsets"]) - 1)))
-            run = self._run(Ratings(users, **rated), prepared.fingerprint, seed, repetition)
+            run = self._run(Ratings(users, **rated), prepared.fingerprint, seed, {}, repetition)
         labels = rated["ratings"][run["order"]]
         parts = []
         for start, stop in itertools.pairwise(np.searchsorted(run["part"], np.arange(len(PARTS) + 1)).tolist()):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.data.movielens.features import Ratings, draw_pairs, raw_features, standardized
+from rankbench.data.movielens.features import Ratings, draw_pairs, rated_features, raw_features, standardized
 from rankbench.data.movielens.kernels import deal_folds
 from rankbench.errors import InputError
 from rankbench.kernels.random import seed_state
@@ -70,11 +70,15 @@ def slow(ratings, known, row):
     ]
 
 
+def features_of(ratings, *arguments, neighbors):
+    return raw_features(ratings, rated_features(ratings, *arguments, neighbors=neighbors))
+
+
 @pytest.mark.parametrize("leakage", ["crossfit", "loo", "insample"])
 def test_equals_the_definition(ratings, leakage):
     folds = folds_of(ratings, 1)
     training = (0, 2, 3)
-    fast = raw_features(ratings, folds, training, leakage, neighbors=True)
+    fast = features_of(ratings, folds, training, leakage, neighbors=True)
     assert fast.shape == (len(ratings), 24)
     learned = np.isin(folds, training)
     for row in np.random.default_rng(2).choice(len(ratings), size=60, replace=False):
@@ -84,14 +88,14 @@ def test_equals_the_definition(ratings, leakage):
         if leakage == "loo":
             known[row] = False
         np.testing.assert_allclose(fast[row], slow(ratings, known, row), atol=1e-9, err_msg=f"row {row}")
-    few = raw_features(ratings, folds, training, leakage, neighbors=False)
+    few = features_of(ratings, folds, training, leakage, neighbors=False)
     np.testing.assert_array_equal(few, fast[:, :22])
 
 
 def test_fallbacks_of_new_users_and_movies(ratings):
     # Nothing is known but the ratings of two users.
     folds = np.where(ratings.user_of < 2, 0, 1).astype(np.int8)
-    fast = raw_features(ratings, folds, (0,), "insample", neighbors=True)
+    fast = features_of(ratings, folds, (0,), "insample", neighbors=True)
     learned = folds == 0
     for row in np.flatnonzero(~learned)[::97]:
         np.testing.assert_allclose(fast[row], slow(ratings, learned, row), atol=1e-9)
@@ -112,15 +116,15 @@ def changed(ratings, rows):
 def test_crossfit_never_looks_where_it_must_not(ratings, seed):
     folds = folds_of(ratings, seed)
     training = (1, 2, 4)
-    before = raw_features(ratings, folds, training, "crossfit", neighbors=True)
+    before = features_of(ratings, folds, training, "crossfit", neighbors=True)
     # Validation and test ratings change no feature at all.
     held = np.flatnonzero(~np.isin(folds, training))
     np.testing.assert_array_equal(
-        before, raw_features(changed(ratings, held), folds, training, "crossfit", neighbors=True)
+        before, features_of(changed(ratings, held), folds, training, "crossfit", neighbors=True)
     )
     # A training fold's ratings change no feature of that fold, but do change others'.
     fold = np.flatnonzero(folds == 2)
-    after = raw_features(changed(ratings, fold), folds, training, "crossfit", neighbors=True)
+    after = features_of(changed(ratings, fold), folds, training, "crossfit", neighbors=True)
     np.testing.assert_array_equal(before[fold], after[fold])
     assert (before != after)[~np.isin(np.arange(len(ratings)), fold)].any()
 
@@ -143,7 +147,7 @@ def test_equal_similarities_share_the_last_places():
     )
     folds = np.zeros(users * movies, np.int8)
     folds[3] = 1
-    features = raw_features(ratings, folds, (0,), "crossfit", neighbors=True)[3]
+    features = features_of(ratings, folds, (0,), "crossfit", neighbors=True)[3]
     # Crossfit features of the held-out row 3: two values of the similarity, one for each half.
     known = folds == 0
     assert features[4] == pytest.approx(slow_shared(ratings, known))

@@ -18,6 +18,7 @@ from rankbench.core.spec import parse
 from rankbench.data.movielens.features import Ratings
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.method import Fitted, Method
+from rankbench.protocols import table_1
 from rankbench.protocols.table_1 import Table1
 from rankbench.stats.bootstrap import widening
 from rankbench.suites.suite_files import load_suite
@@ -59,6 +60,21 @@ def test_parts_are_folds_of_all_ratings(ready):
             assert part.queries.x.shape[1] == 24
     # The five rotations of a partition test every rating once.
     np.testing.assert_array_equal(np.sort(np.concatenate(tested)), np.arange(4000))
+
+
+def test_experiments_that_differ_in_center_share_features(monkeypatch):
+    computed, rated = [], table_1.rated_features
+    monkeypatch.setattr(table_1, "rated_features", lambda *at, **how: computed.append(at) or rated(*at, **how))
+    spec, dataset = "table-1:partitions=1,validation=300,test=300", rankbench.get(rankbench.Dataset, SMALL)
+    shared = [
+        build(Table1, parse(f"{spec}{rest}"))[0].prepare(dataset, 1) for rest in ("", ",features=loo", ",center=user")
+    ][-1]
+    assert len(computed) == 2 * 5
+    alone = prepared(f"{spec},center=user")
+    assert len(computed) == 3 * 5
+    assert alone.arrays.keys() == shared.arrays.keys()
+    for name, array in alone.arrays.items():
+        np.testing.assert_array_equal(shared.arrays[name], array)
 
 
 def test_training_queries_are_within_folds(ready):

@@ -124,15 +124,15 @@ NEWEST = 1998.0
 """The year that movies' ages are counted from."""
 
 
-def raw_features(
+def rated_features(
     ratings: Ratings, folds: NDArray[np.int8], training: tuple[int, ...], leakage: Leakage, *, neighbors: bool
 ) -> NDArray[np.float64]:
-    """Compute the features of all rows from the training folds alone.
+    """Compute the features of all rows that come from ratings, from the training folds alone.
 
     Parameters
     ----------
     ratings : Ratings
-        N rows, G genres.
+        N rows.
     folds : ndarray of int8, shape (N,)
     training : tuple of int
         Folds that may be learned from.
@@ -144,9 +144,8 @@ def raw_features(
 
     Returns
     -------
-    ndarray of float64, shape (N, 1 + G + 4) or (N, 1 + G + 2)
-        Age; genre flags; the user's mean in the movie's genres; the movie's mean;
-        the means by similar and by dissimilar users.
+    ndarray of float64, shape (N, 4) or (N, 2)
+        The user's mean in the movie's genres; the movie's mean; the means by similar and by dissimilar users.
     """
     from rankbench.data.movielens.kernels import rating_features
 
@@ -174,8 +173,13 @@ def raw_features(
             compute(learned & (folds != fold), folds == fold)
     else:
         compute(learned, np.ones(len(ratings), np.bool_))
+    return out if neighbors else out[:, :2]
+
+
+def raw_features(ratings: Ratings, rated: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return age and genre flags, which are a movie's own, and beside them `rated_features`; shape (N, 1 + G + 4)."""
     own = np.column_stack([NEWEST - ratings.years, ratings.genres])[ratings.movies]
-    return np.column_stack([own, out if neighbors else out[:, :2]])
+    return np.column_stack([own, rated])
 
 
 def standardized(
