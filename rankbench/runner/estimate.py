@@ -15,28 +15,31 @@ from rankbench.core.runtime import available_cores
 from rankbench.core.system import peak_memory
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.runner.blocks import SentTask, jobs_of, run_block
+from rankbench.runner.blocks import LostProcess, SentTask, jobs_of, run_block
 from rankbench.runner.plan import Planned
 from rankbench.runner.prepare import shared
 from rankbench.runner.worker_pool import START, Worker, received
 
-_LIMIT = 12.0
-"""Seconds of one processor in which the blocks of a plan are measured."""
+_LIMIT = 15.0
+"""Seconds of one processor in which parts of blocks are measured, beside the smallest part of each."""
 
 PATIENCE = 30.0
-"""Seconds after which the measurement of a block is given up."""
+"""Seconds after which the measurement of a part is given up."""
 
 _LEAST = 0.001
 """Seconds that a part takes at least, beside calls."""
 
-_COLD = 2.0
-"""Factor between the expected seconds of a part and those that need a second look."""
+_QUICK = 0.5
+"""Seconds of a part to which the loading of code may add much."""
 
 _NARROW = 3.0
 """Factor between most and least seconds of a run that needs no more measurements."""
 
-_SMALLEST = 1 / 64
-"""Share of a block that is measured first; the next one is four times as large."""
+_SHARES = (1 / 16, 1 / 64)
+"""Share of a block that is measured first, or if it takes too long."""
+
+_STEP = 4.0
+"""Factor between the share of a part and that of the next one."""
 
 _EXPONENT = 0.25
 """Error of the exponent by which time grows with the share of a block, and with the number of contenders."""
@@ -93,16 +96,15 @@ def estimate(made: Planned) -> Estimate:
     program = max(peak_memory() - sum(arrays.values()), 0)
     with shared(list(made.sources)) as file, _Measuring(file) as measuring:
         for ladder in ladders:
-            while not ladder.taken and (part := ladder.next_part(math.inf)):
-                measuring.climb(ladder, part)
+            while not ladder.taken and ladder.parts:
+                measuring.climb(ladder)
+        measuring.left = _LIMIT
         while (ends := _sums(ladders))[2] > _NARROW * ends[0]:
-            parts = {ladder: part for ladder in ladders if (part := ladder.next_part(measuring.left))}
-            if not parts:
+            most = min(measuring.left, PATIENCE / _STEP)
+            able = [ladder for ladder in ladders if ladder.parts and ladder.seconds <= most]
+            if not able:
                 break
-            ladder = max(
-                parts, key=lambda each: (each.ends[2] - each.ends[0]) / max(each.expected(parts[each]), _LEAST)
-            )
-            measuring.climb(ladder, parts[ladder])
+            measuring.climb(max(able, key=lambda ladder: (ladder.ends[2] - ladder.ends[0]) / ladder.seconds))
     low, seconds, high = ends
     worker = max((ladder.memory for ladder in ladders), default=0)
     unknown = sum(len(ladder.tasks) for ladder in ladders if not ladder.taken)
@@ -133,12 +135,14 @@ class Measured(NamedTuple):
 class _Part(NamedTuple):
     """A part of a block to be measured: whose contenders, what share of the judgments."""
 
-    rung: int
+    task: BlockTask
     share: float
 
 
 class _Ladder:
     """Parts of a block, each larger than the last one, and what they took: they tell the time of blocks like it.
+
+    Contenders of a block share work, so that all of them are measured together: fewer only where these take too long.
 
     Parameters
     ----------
@@ -152,46 +156,33 @@ class _Ladder:
         self.group, self.tasks = group, tasks
         self.largest = max(tasks, key=lambda task: task.key.n)
         self.taken: dict[float, float] = {}
-        self.ends, self.memory, self.lost = (0.0, 0.0, 0.0), 0, False
-        self._last, self._share, self._points, self._loading = _Part(-1, _SMALLEST), _SMALLEST, 1, 0.0
+        self.ends, self.memory = (0.0, 0.0, 0.0), 0
+        self._points, self._loading = 1, 0.0
         cells, count = self.largest.cells, len(self.largest.cells)
         # From all over the list: neighbors are alike.
-        some = [list(cells)[:: count // size][:size] for size in sorted({1, math.isqrt(count), count})]
-        small = [replace(self.largest, cells={cell: _one_point(cells[cell]) for cell in chosen}) for chosen in some]
-        self.rungs = [*(task for task in small if _points(task) < _points(self.largest)), self.largest]
+        some = [list(cells)[:: count // size][:size] for size in sorted({math.isqrt(count), 1}, reverse=True)]
+        fewer = [replace(self.largest, cells={cell: _one_point(cells[cell]) for cell in chosen}) for chosen in some]
+        small = [_Part(task, _SHARES[-1]) for task in fewer if _points(task) < _points(self.largest)]
+        self.parts = [*(_Part(self.largest, share) for share in _SHARES), *small]
 
-    def next_part(self, left: float) -> _Part | None:
-        """Return the next part that some seconds are likely to be enough for: of more contenders, or else larger."""
-        if self.lost:
-            return None
-        rung, asked = self._last
-        wider = _Part(rung + 1, asked)
-        if wider.rung < len(self.rungs) and self.expected(wider) + self._loading <= left:
-            return wider
-        share = max(asked, self._share)
-        affordable = share * left / max(self.expected(self._last), _LEAST)
-        larger = _Part(rung, min(4 * share, affordable, 1.0))
-        return larger if larger.share > 1.5 * share else None
+    @property
+    def seconds(self) -> float:
+        """Seconds of the largest part so far: the next one takes as long at least."""
+        return self.taken[max(self.taken)]
 
-    def expected(self, part: _Part) -> float:
-        """Return likely seconds of a part, no less than in proportion to judgments; 0: they are not known."""
-        growth = (_points(self.rungs[part.rung]) / self._points) ** (1 - _EXPONENT)
-        return float(self.taken.get(self._share, 0.0) * growth * max(part.share / self._share, 1.0))
-
-    def add(self, part: _Part, cost: Measured | None) -> None:
-        """Take the cost of a part; None: its contenders failed, and some take no block as small as that."""
-        wider, self._last = part.rung > self._last.rung, part
-        if cost is None:
+    def add(self, cost: Measured | LostProcess | None) -> None:
+        """Take the cost of the first of the parts; None: its contenders failed, and some take no block as small."""
+        task, share = self.parts.pop(0)
+        if isinstance(cost, LostProcess):
             return
-        seconds, self._share, self._points = cost.taken[-1], cost.share, _points(self.rungs[part.rung])
-        if wider:
-            # Time grows with the judgments as that of fewer contenders did.
-            growth = seconds / self.taken[self._share] if self._share in self.taken else 0.0
-            self.taken = {share: growth * then for share, then in self.taken.items() if growth}
-        self.taken[self._share] = seconds
-        self._loading += max(cost.taken[0] - seconds, 0.0)
-        self.memory = max(self.memory, cost.memory)
-        self.ends = self._ends()
+        if cost is not None:
+            share, seconds, self._points = cost.share, cost.taken[-1], _points(task)
+            # A smaller part that took longer has loaded code.
+            self._loading = max(self._loading, *(then - seconds for then in (cost.taken[0], *self.taken.values())))
+            self.taken = {each: min(then, seconds) for each, then in self.taken.items()} | {share: seconds}
+            self.memory = cost.memory
+            self.ends = self._ends()
+        self.parts = [_Part(task, min(_STEP * share, 1.0))] if share < 1 else []
 
     def _ends(self) -> tuple[float, float, float]:
         """Return least, likely and most seconds of all blocks."""
@@ -236,7 +227,7 @@ def _one_point(contender: Contender) -> Contender:
 
 
 class _Measuring(ExitStack):
-    """Measurements in worker processes, one for each group of code, in `_LIMIT` seconds.
+    """Measurements in worker processes, one for each group of code.
 
     Parameters
     ----------
@@ -246,35 +237,32 @@ class _Measuring(ExitStack):
 
     def __init__(self, file: Path) -> None:
         super().__init__()
-        self.left = _LIMIT
+        self.left = 0.0
         self._file = file
         self._workers: dict[tuple[str, ...], Worker] = {}
 
-    def climb(self, ladder: _Ladder, part: _Part) -> None:
-        """Measure a part of a block."""
+    def climb(self, ladder: _Ladder) -> None:
+        """Measure the next part of a block."""
         if ladder.group not in self._workers:
             self._workers[ladder.group] = self.enter_context(Worker())
             self._workers[ladder.group].call(float, timeout=START)
-        sent = SentTask.from_task(ladder.rungs[part.rung])
-        expected = ladder.expected(part)
-        cost = self._workers[ladder.group].call(measure, self._file, sent, part.share, expected, timeout=PATIENCE)
-        if cost is None or isinstance(cost, Measured):
-            ladder.add(part, cost)
-            self.left -= sum(cost.taken) if cost else 0.0
-        else:
-            ladder.lost = True
+        task, share = ladder.parts[0]
+        cost = self._workers[ladder.group].call(measure, self._file, SentTask.from_task(task), share, timeout=PATIENCE)
+        if isinstance(cost, LostProcess):
             self._workers.pop(ladder.group).end()
+        self.left -= sum(cost.taken) if isinstance(cost, Measured) else PATIENCE
+        ladder.add(cost)
 
 
-def measure(file: Path, sent: SentTask, share: float, expected: float) -> Measured | None:
+def measure(file: Path, sent: SentTask, share: float) -> Measured | None:
     """Compute about a share of a block, in a worker process; None if every contender failed.
 
-    A part that takes much longer than expected is computed again: it may have loaded code.
+    A quick part is computed again: it may have loaded code.
     """
     prepared, task, _ = received(file, sent)
     part = prepared.protocol.part(prepared, task, share)
     taken = list[float]()
-    while len(taken) < 1 or (len(taken) < 2 and taken[0] > _COLD * expected):
+    while len(taken) < 1 or (len(taken) < 2 and taken[0] < _QUICK):
         begin = time.process_time()
         block = run_block(part.prepared, part.task)
         taken.append(max(time.process_time() - begin, _LEAST))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -23,7 +24,7 @@ from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin.manager import get
 from rankbench.runner import estimate as estimates
 from rankbench.runner.blocks import LostProcess, SentTask, run_block
-from rankbench.runner.estimate import Measured, estimate, measure
+from rankbench.runner.estimate import PATIENCE, Measured, estimate, measure
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.worker_pool import Worker
 
@@ -113,13 +114,13 @@ def test_a_part_of_a_block_is_a_block_that_a_protocol_computes(
     assert part.share == pytest.approx(share)
 
 
-def climbed(*costs: tuple[int, float, float], contenders: int = 1, n: tuple[int, ...] = (1000,)) -> estimates._Ladder:
-    """Return the ladder of blocks of one source, given the rung, share and seconds of their parts."""
-    protocol = get(Protocol, "repair")
-    use = [f"erm:lambda={i + 1}" for i in range(contenders)]
-    ladder = estimates._Ladder((), [task_of(protocol.prepare(None, 1), use, n=each) for each in n])
-    for rung, share, seconds in costs:
-        ladder.add(estimates._Part(rung, share), Measured(share, (seconds,), 1000))
+def climbed(*costs: tuple[float, float], n: tuple[int, ...] = (1000,)) -> estimates._Ladder:
+    """Return the ladder of blocks of one source, given the share and seconds of their parts."""
+    made = get(Protocol, "repair").prepare(None, 1)
+    ladder = estimates._Ladder((), [task_of(made, ["erm"], n=each) for each in n])
+    for share, seconds in costs:
+        ladder.parts = [estimates._Part(ladder.largest, share)]
+        ladder.add(Measured(share, (seconds,), 1000))
     return ladder
 
 
@@ -130,67 +131,121 @@ def ranged(low: float, likely: float, high: float) -> object:
 
 @pytest.mark.parametrize("power", [1.0, 1.5])
 def test_time_grows_as_parts_say(power: float) -> None:
-    low, seconds, high = climbed((0, 1 / 64, 0.1), (0, 1 / 16, 0.1 * 4**power)).ends
+    low, seconds, high = climbed((1 / 64, 0.1), (1 / 16, 0.1 * 4**power)).ends
     assert seconds == pytest.approx(0.1 * 64**power)
     assert low < seconds < high
 
 
 def test_one_part_alone_leaves_open_how_time_grows() -> None:
-    assert climbed((0, 1 / 64, 1.0)).ends == ranged(1, 8, 64)
-    assert climbed((0, 1.0, 1.0), n=(1000, 250)).ends == ranged(1 + 0.25, 1 + 0.5, 1 + 1)
+    assert climbed((1 / 64, 1.0)).ends == ranged(1, 8, 64)
+    assert climbed((1.0, 1.0), n=(1000, 250)).ends == ranged(1 + 0.25, 1 + 0.5, 1 + 1)
 
 
 def test_a_cost_that_does_not_grow_hides_no_other() -> None:
-    assert climbed((0, 1 / 64, 1 + 1 / 64), (0, 1 / 16, 1 + 1 / 16)).ends[1] == pytest.approx(2.0)
+    assert climbed((1 / 64, 1 + 1 / 64), (1 / 16, 1 + 1 / 16)).ends[1] == pytest.approx(2.0)
 
 
 def test_the_time_of_a_block_between_two_parts_is_between_theirs() -> None:
-    ladder = climbed((0, 0.25, 1.0), (0, 1.0, 4.0), n=(1000, 500, 250))
+    ladder = climbed((0.25, 1.0), (1.0, 4.0), n=(1000, 500, 250))
     assert ladder.ends == ranged(7, 7, 7)
-
-
-def test_contenders_share_work_or_do_not() -> None:
-    assert climbed((1, 1.0, 3.0), contenders=16).ends == ranged(3 * 2, 3 * 4**0.75, 3 * 4)
-
-
-def test_more_contenders_take_longer_at_every_size() -> None:
-    ladder = climbed((0, 0.25, 1.0), (0, 0.5, 1.5), (1, 0.5, 6.0), contenders=4, n=(1000, 250))
-    assert ladder.taken == {0.25: 4.0, 0.5: 6.0}
 
 
 def test_each_process_loads_code_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "available_cores", lambda: 2)
     for blocks, loads in ((1, 1), (2, 2), (3, 2)):
         ladder = climbed(n=(1000,) * blocks)
-        ladder.add(estimates._Part(0, 1.0), Measured(1.0, (3.0, 1.0), 1000))
+        ladder.add(Measured(1.0, (3.0, 1.0), 1000))
         assert ladder.ends[1] == pytest.approx(2 * loads + blocks)
+        # The first part was too large to be computed twice, and the next one takes less.
+        assert climbed((0.5, 3.0), (1.0, 1.0), n=(1000,) * blocks).ends[1] == pytest.approx(2 * loads + blocks)
 
 
-def test_parts_grow_from_one_contender_to_the_whole_block(tmp_path: Path) -> None:
+class Lawful:
+    """A worker that takes the seconds which a law tells, of a share of a block and of its contenders."""
+
+    law: Callable[[float, int], float]
+    waited = 0.0
+
+    def __enter__(self) -> Lawful:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def end(self) -> None:
+        """Be given up."""
+
+    def call(self, function: Callable[..., Any], *arguments: Any, timeout: float) -> Any:
+        """Return the cost of a part, or that it took too long."""
+        if function is not measure:
+            return 0.0
+        _, sent, share = arguments
+        seconds = type(self).law(share, len(sent.cells))
+        type(self).waited += min(seconds, timeout)
+        return Measured(share, (seconds,), 1000) if seconds <= timeout else LostProcess("timeout", "too long")
+
+
+LAWS = {
+    "nothing grows": lambda share: 4.0,
+    "all grows": lambda share: 16 * share,
+    "a budget of steps, and judgments": lambda share: 3.3 + 3.2 * share,
+    "small": lambda share: 0.02 + 0.5 * share,
+    "sorting": lambda share: 10 * share * (1 + math.log1p(1e5 * share) / 11),
+    "faster than judgments": lambda share: 0.03 + 0.8 * share**1.5,
+    "hours": lambda share: 60 + 100 * share,
+}
+"""Seconds of all contenders of a block, by its share of the judgments."""
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_estimates_follow_the_law_of_blocks(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a factor of two, in a range of a factor of five, and in little time; of long blocks in a wider range."""
+    law = LAWS[name]
     made = api.planned(str(written(tmp_path / "small.toml", SMALL)))
-    ladder = estimates._Ladder((), made.plan.tasks)
-    parts = []
-    while part := ladder.next_part(1.0):
-        parts.append((len(ladder.rungs[part.rung].cells), part.share))
-        ladder.add(part, Measured(part.share, (0.1,), 1000))
-    assert parts == [*((count, 1 / 64) for count in (1, 2, 4)), *((4, 4.0**power) for power in (-2, -1, 0))]
-    assert ladder.rungs[-1] is ladder.largest
+    every = len(made.plan.tasks[0].cells)
+    monkeypatch.setattr(Lawful, "law", lambda share, cells: law(share) * (cells / every) ** 0.75, raising=False)
+    monkeypatch.setattr(Lawful, "waited", 0.0)
+    monkeypatch.setattr(estimates, "Worker", Lawful)
+    taken = sum(law(task.key.n / 32000) for task in made.plan.tasks)
+    found = estimate(made)
+    assert found.low < taken < found.high
+    assert found.low < found.seconds < found.high
+    if name == "hours":
+        assert Lawful.waited < 4 * PATIENCE
+        return
+    assert taken / 2 < found.seconds < 2 * taken
+    assert found.high < 5 * found.low
+    assert Lawful.waited < PATIENCE
 
 
-def test_a_part_that_time_is_left_for_comes_next() -> None:
-    """All contenders are too dear, four times the judgments too; half of these are not."""
-    ladder = climbed((0, 1 / 64, 1.0), contenders=16)
-    assert ladder.next_part(4**0.75) == (1, 1 / 64)
-    assert ladder.next_part(2.0) == (0, 1 / 32)
-    assert ladder.next_part(1.4) is None
+def test_blocks_that_take_too_long_are_measured_with_fewer_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = get(Protocol, "repair").prepare(None, 1)
+    ladder = estimates._Ladder((), [task_of(made, [f"erm:lambda={i + 1}" for i in range(16)], n=1000)])
+    tried = []
+    while len(ladder.parts) > 1:
+        tried.append((len(ladder.parts[0].task.cells), ladder.parts[0].share))
+        ladder.add(LostProcess("timeout", "too long"))
+    assert tried == [(16, 1 / 16), (16, 1 / 64), (4, 1 / 64)]
+    ladder.add(Measured(1.0, (3.0,), 1000))
+    # Contenders share work or do not.
+    assert ladder.ends == ranged(3 * 4, 3 * 8, 3 * 16)
+    assert not ladder.parts
 
 
-def test_a_part_is_computed_again_where_it_took_longer_than_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_grow_to_the_whole_block() -> None:
+    ladder = climbed((1 / 16, 0.1))
+    assert [part.share for part in ladder.parts] == [0.25]
+    assert [part.share for part in climbed((0.4, 0.1)).parts] == [1.0]
+    assert climbed((1.0, 0.1)).parts == []
+
+
+def test_a_quick_part_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made = get(Protocol, "repair").prepare(None, 1)
     task = task_of(made, ["erm"], n=64)
     monkeypatch.setattr(estimates, "received", lambda *_: (made, task, []))
-    for expected, computed in ((0.0, 2), (1e6, 1)):
-        found = measure(Path(), SentTask.from_task(task), 1.0, expected)
+    for quick, computed in ((1e6, 2), (0.0, 1)):
+        monkeypatch.setattr(estimates, "_QUICK", quick)
+        found = measure(Path(), SentTask.from_task(task), 1.0)
         assert found is not None
         assert len(found.taken) == computed
 
