@@ -209,6 +209,16 @@ PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
             "left=R_fighter,right=B_fighter,winner=Winner,left_word=Blue,right_word=Red": ("a", "b"),
         },
     ),
+    "preferences from 1 to 2": (
+        "image1,image2,better",
+        b"a,b,1\nb,c,2\na,c,0\n",
+        {
+            "left=image1,right=image2,preference=better": ("a", "b"),
+            "left=image2,right=image1,preference=better": ("b", "a"),
+            "winner=image1,loser=image2": ("a", "b"),
+            "winner=image2,loser=image1": ("b", "a"),
+        },
+    ),
     "colors beside items that are known": (
         "player1,player2,winner",
         b"a,b,Blue\nc,a,Red\nb,c,Draw\n",

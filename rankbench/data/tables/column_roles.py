@@ -323,6 +323,9 @@ def _own_readings(
     elif len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
         yield numbers_reading(raw, {**sides, "margin": numbers[0]})
         yield numbers_reading(raw, {**turned, "margin": numbers[0]})
+    elif len(numbers) == 1 and {"1", "2"} <= {*cells[numbers[0]]} <= {"0", "1", "1.5", "2", ""}:
+        yield numbers_reading(raw, {**sides, "preference": numbers[0]})
+        yield numbers_reading(raw, {**turned, "preference": numbers[0]})
     elif len(numbers) == 2 and len(rates) != 1:
         called = frozenset[str]().union(*map(name_parts, numbers))
         what = "wins" if {"wins", "won", "votes", "ballots", "count"} & called else "score"

@@ -67,10 +67,10 @@ def numbers_reading(raw: pl.LazyFrame, roles: Mapping[str, str]) -> ColumnReadin
     ----------
     raw : LazyFrame
     roles : mapping of str to str
-        Columns of the left and the right, and either of points, perhaps with a weight, of a margin, or of numbers of
-        both.
+        Columns of the left and the right, and either of points, perhaps with a weight, of a margin, of preferences, or
+        of numbers of both.
     """
-    one = next((name for role, name in roles.items() if role in ("points", "margin")), "")
+    one = next((name for role, name in roles.items() if role in ("points", "margin", "preference")), "")
     pair = [name for role, name in roles.items() if role.startswith(("left_", "right_"))]
     numbers = [named_number({**roles, "winner": one})] if one else number_of_each(pair)
     numbers += [as_number(pl.col(roles["weight"]))] if "weight" in roles else []
