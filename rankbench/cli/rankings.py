@@ -299,6 +299,7 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
     now, facts = found.now.head(top or found.now.height), found.facts
     table = found.table.join(now.select("item"), on="item", how="semi", maintain_order="left")
     title = f"{found.method}: {count_text(facts['n'], 'vote')}; {facts['now']}, and the change since {facts['then']}"
+    title += f"; {_first_text(found.now.filter('may_be_first')['item'].to_list(), 'item')}"
 
     def record() -> dict[str, Any]:
         return {
@@ -321,7 +322,7 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
         [shown] if found.effects is None else [shown, _effects_table(found.effects)],
         frame=table,
         notes=found.notes,
-        below=(title, *found.notes),
+        below=(title, *_first_explained(found.now), *found.notes),
         title=f"Scores over time from {PurePath(shown_log(log)).name}",
         drawing=lambda: found.drawing(top),
     )

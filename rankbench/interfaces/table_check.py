@@ -25,7 +25,10 @@ QUOTED = 400
 _LOOKED_AT = 200
 """Rows that are looked at for what columns mean."""
 
-BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+BOOLEANS = {
+    **dict.fromkeys(("true", "1", "1.0", "yes"), True),
+    **dict.fromkeys(("false", "0", "0.0", "no"), False),
+}
 """Truth values as texts, in small letters."""
 
 

@@ -72,11 +72,11 @@ class ScoresOverTime:
         ``time, item, score, lower, upper, votes``, a row for each time and item that was judged by then: the score
         less the mean of those of its time, a 95% band of each alone, and the weight of the item's votes of that time.
     now : DataFrame
-        ``item, score, lower, upper, rank_low, rank_high, votes, last, change, change_lower, change_upper, p``, a row
-        for each item, the best first: of the last time; ranks, of all together at
-        95%, among the items that were judged since then (null for the others); when it was last judged; and by
-        how much it changed, against the mean of the items that had a score then, with simultaneous 95% intervals and
-        p-values of all items together. Changes are null for items without a score then.
+        ``item, score, lower, upper, rank_low, rank_high, may_be_first, votes, last, change, change_lower, change_upper,
+        p``, a row for each item, the best first: of the last time; ranks, of all together at
+        95%, among the items that were judged since then (null for the others), and which of these may be first; when it
+        was last judged; and by how much it changed, against the mean of the items that had a score then, with
+        simultaneous 95% intervals and p-values of all items together. Changes are null for items without a score then.
     method : str
         Canonical spec, of a grid that of the likeliest point.
     notes : tuple of str
@@ -305,7 +305,7 @@ def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFra
     )
     last = len(names) - 1 - np.argmax(cast[::-1] > 0, axis=0)
     known, current = present[then], last >= then
-    low, high = _places_now(centered[-1], found.now, alike, current, seed)
+    low, high, first = _places_now(centered[-1], found.now, alike, current, seed)
     change, lower, upper, p = np.full((4, counts.m), np.nan)
     freedom = float(np.maximum(alike.units.of_variance[known] - 1, 1.0).min()) if alike.judges else np.inf
     of_known = simultaneous_changes(found.changes, seed, freedom)
@@ -319,6 +319,7 @@ def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFra
             "upper": (centered + half)[-1],
             "rank_low": pl.Series(low).replace(0, None),
             "rank_high": pl.Series(high).replace(0, None),
+            "may_be_first": pl.Series(first == 1).set(pl.Series(low == 0), None),
             "votes": cast.sum(axis=0),
             "last": pl.Series(names, dtype=pl.String).gather(last),
             "change": change,
@@ -344,18 +345,18 @@ def _places_now(
     alike: AlikeVotes,
     current: NDArray[np.bool_],
     seed: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places that items may hold now, among those that were judged since then; 0 for the others."""
+) -> NDArray[np.int64]:
+    """Return first and last places now, and 1 of items that may be first, shape (3, m); 0 of items not judged since."""
     chosen = np.flatnonzero(current)
     units = alike.units
     of = replace(units, items=units.items[chosen], votes=units.votes[chosen], of_variance=units.of_variance[chosen])
     own = covariance[np.ix_(chosen, chosen)]
-    low, high = np.zeros((2, len(scores)), np.int64)
+    places = np.zeros((3, len(scores)), np.int64)
     scales = np.zeros(len(chosen), np.int64)
     freedom = None if alike.judges else np.full(len(chosen), np.inf)
     deviations = normal_deviations(own, seed)
-    low[chosen], high[chosen], _ = item_rank_ranges(scores[chosen], own, scales, of, deviations, freedom=freedom)
-    return low, high
+    places[:, chosen] = np.array(item_rank_ranges(scores[chosen], own, scales, of, deviations, freedom=freedom))
+    return places
 
 
 def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:

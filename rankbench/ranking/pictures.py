@@ -40,7 +40,7 @@ def items_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top: 
         raise SpecError(f"a picture has one ranking, and there is one for each {facts.get('by') or 'query'}")
     certain, unit = facts["intervals"] is not None, f" in {facts['unit']}" if facts["unit"] else ""
     places = "places" if certain else "place by score"
-    bands = f"95% intervals ({intervals_words(facts)}) of each score alone; places hold all together"
+    bands = f"95% intervals ({intervals_words(facts)}) of each score alone; places hold all together; *: may be first"
     words = f"{judgments_text(facts)}; "
     if certain and not table["lower"].count():
         words += "no item has votes enough for an interval; places hold all together at 95%"
@@ -77,7 +77,8 @@ def systems_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top
     known = facts["methods"][method]
     better = "more is better" if known["direction"] == "maximize" else "less is better"
     label = f"score, unit: {known['unit']} ({better})" if known["unit"] else f"score ({better})"
-    words = f"{count_text(facts['n']['tasks'], 'task')}; 95% intervals of each score alone; places hold all together"
+    tasks = count_text(facts["n"]["tasks"], "task")
+    words = f"{tasks}; 95% intervals of each score alone; places hold all together; *: may be first"
     return _ranking(table.filter(method=method), top, method, "system", label, "places", words)
 
 
@@ -95,7 +96,7 @@ def _ranking(
 
 def _dot(method: str, name: str, row: dict[str, Any]) -> Dot:
     lower, upper = (math.nan if row[end] is None else row[end] for end in ("lower", "upper"))
-    places = place_range_text(row["rank_low"], row["rank_high"])
+    places = place_range_text(row["rank_low"], row["rank_high"], first=row["may_be_first"])
     note = f"{places},  {grouped_digits(round(row['votes']))}" if "votes" in row else places
     return Dot(method, name, row["score"], lower, upper, note)
 
@@ -125,15 +126,15 @@ def history_drawing(
     top : int, optional
     """
     lines = []
-    for item in now["item"].head(top or MOST_LINES):
+    for item, first in now.select("item", "may_be_first").head(top or MOST_LINES).iter_rows():
         own = table.filter(item=item)
         x = np.array([place[time] for time in own["time"]])
         score, lower, upper = (own[name].to_numpy() for name in ("score", "lower", "upper"))
-        lines.append(Line(item, x, score, lower, upper))
+        lines.append(Line(f"{item} *" if first else item, x, score, lower, upper))
     unit = f" in {facts['unit']}" if facts["unit"] else ""
     plot = Plot(x_label="time", y_label=f"score{unit}, less the mean of its time", lines=tuple(lines))
     words = (
         f"{one_line(method)}: first {len(lines)} of {now.height} items now\n"
-        f"{count_text(facts['n'], 'vote')}; 95% bands of each score alone"
+        f"{count_text(facts['n'], 'vote')}; 95% bands of each score alone; *: may be first now"
     )
     return TitledDrawing(Drawing(((plot,),), tuple(line.name for line in lines), size=_HISTORY_SIZE), words)

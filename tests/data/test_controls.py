@@ -73,7 +73,8 @@ def test_what_cannot_be_read_is_refused(text: str, words: str) -> None:
 def test_side_is_of_the_left_and_nowhere_on_neutral_ground() -> None:
     # Winners stood on the left, right, left (a tie), right.
     assert loaded(VOTES, "side") == [[1], [-1], [1], [-1]]
-    assert loaded(VOTES, "side:unless=neutral") == [[1], [0], [1], [-1]]
+    neutral = VOTES.with_columns(neutral=pl.col("neutral").cast(pl.Float64))  # as 1.0 and 0.0
+    assert loaded(VOTES, "side:unless=neutral") == loaded(neutral, "side:unless=neutral") == [[1], [0], [1], [-1]]
 
 
 def test_columns_of_both_are_differenced_and_those_of_the_vote_are_of_the_left() -> None:

@@ -264,6 +264,7 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
         ),
         ("a.csv", "winner,loser,draw\na,b,3.2\n", ":2 [draw]: '3.2' is not a truth value (true or false); --columns"),
         ("a.csv", "winer,loser\na,b\n", "column 'winner' is missing, which comparisons must have; did you mean 'wi"),
+        ("a.csv", "winner,other,on\na,b,c\n", "did you mean 'other'? --columns loser=NAME says which column it is"),
         ("a.csv", "foo,bar,baz\n1,2,3\n4,5,6\n", "no known table has these columns: 'foo', 'bar', 'baz'"),
         ("a.csv", "sep=;\nwinner;loser\na;b\na;\n", ":4 [loser]: the value is missing"),
         ("a.csv", 'winner;loser\na;b\na;"b\n', ":3: a quote is opened here"),

@@ -133,6 +133,11 @@ def labels(figure: Figure) -> tuple[str, list[str]]:
     return axes.get_xlabel(), [label.get_text() for label in axes.get_yticklabels()]
 
 
+def marked(found: rankbench.Aggregation | rankbench.ScoreRanking) -> list[bool]:
+    """Return which rows of a picture have the mark of what may be first."""
+    return ["*" in dot.note for dot in found.drawing().drawing.plots[0][0].dots]
+
+
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_a_ranking_is_drawn_as_its_file(votes: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"ranking.{ending}"
@@ -148,6 +153,8 @@ def test_a_ranking_is_drawn_as_its_file(votes: Path, tmp_path: Path, ending: str
     assert words == "score in log-odds (more is better)"
     assert names == found.table["item"].to_list()
     assert "95% intervals (sandwich)" in figure.get_suptitle()
+    assert marked(found) == found.table["may_be_first"].to_list()
+    assert not any(marked(rankbench.aggregate(votes)))
 
 
 def test_a_picture_of_few_votes_promises_no_intervals() -> None:
@@ -177,7 +184,9 @@ def test_systems_are_drawn_as_their_file(scores: Path, tmp_path: Path, ending: s
     out = tmp_path / f"systems.{ending}"
     done = CliRunner().invoke(main, ["rank", str(scores), "--replicates", "50", "--out", str(out)])
     assert done.exit_code == 0, done.output
-    figure = rankbench.rank(scores, replicates=50).plot()
+    found = rankbench.rank(scores, replicates=50)
+    figure = found.plot()
+    assert marked(found) == found.table.filter(method="mean-score")["may_be_first"].to_list()
     assert picture_bytes(figure)[ending] == out.read_bytes()
     assert labels(figure)[1] == ["b", "a", "c"]
     assert labels(figure)[0] == "score, unit: the tasks' own (more is better)"

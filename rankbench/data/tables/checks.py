@@ -116,9 +116,11 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
         kind = max(kinds, key=lambda k: 1 - len(k.missing(names)) / len(k.columns))
     # Files may do without queries: what else is missing is the nearer cause.
     for name in sorted(kind.missing(names), key=QUERY.__eq__):
+        near = closest(name, names) + f" --columns {name}=NAME says which column it is" * (
+            name in (*kind.roles, "winner", "loser")
+        )
         raise InputError(
-            f"column {name!r} is missing, which {kind} must have{closest(name, names)} (columns here: {listed(names)})",
-            path=path,
+            f"column {name!r} is missing, which {kind} must have{near} (columns here: {listed(names)})", path=path
         )
     return kind
 
@@ -246,6 +248,11 @@ def _renamed(raw: RawTable, columns: str) -> RawTable:
     for kind in _asked(columns, names):
         if (columns or not clear(names, kind)) and (found := kind.renamed(raw, columns)) is not None:
             return found
+    beside = [role for role, _ in said_columns(columns) if role in ("control", "predictions")] if columns else []
+    if beside and (other := next((kind for kind in table_kinds() if knows(kind, names)), None)) is not None:
+        raise InputError(
+            f"--{beside[0]} reads columns beside votes, and this file holds {other.words or other}", path=raw.path
+        )
     meant = recognized(names)
     return raw if columns or (meant and not meant.missing(names)) else _by_content(raw, {}) or raw
 

@@ -175,6 +175,8 @@ _NO_CHANCE = (
     "mend it, or leave the row out with --where"
 )
 
+_PERCENTAGE = "{} is no chance above 0 and below 1; divide percentages by 100"
+
 _WORDS = 6
 """Words that say nothing of who won, of those that an error proposes to leave out."""
 
@@ -261,9 +263,12 @@ class ComparisonsCheck(TableCheck):
         return value
 
     def _transformed(self, column: pl.Series, term: ControlTerm | VotePrediction) -> pl.Series:
+        if isinstance(term, VotePrediction) and column.dtype == pl.String:
+            self.refuse(column.str.ends_with("%").fill_null(False), column, _PERCENTAGE)
         value = self.cast(column, pl.Float64(), nulls=True)
         self.refuse(~value.is_finite().fill_null(True), column, "{} is not a finite number")
         if isinstance(term, VotePrediction):
+            self.refuse((value > 1).fill_null(False), column, _PERCENTAGE)
             outside = ~value.is_between(0, 1, closed="none").fill_null(True)
             self.refuse(outside, column, _NO_CHANCE)
             return value

@@ -125,8 +125,6 @@ SCORELINE = r"^\s*(\d{1,4})\s*[-:\u2010-\u2015\u2212]\s*(\d{1,4})\s*$"
 MOST_GAMES = 1_000_000
 """Games of a row, each way; a row is as many votes."""
 
-_FLAGS = BOOLEANS | {"1.0": True, "0.0": False}
-
 
 def as_number(text: pl.Expr) -> pl.Expr:
     """Return the finite numbers that texts say; truth values are 1 and 0, anything else is null."""
@@ -142,7 +140,7 @@ def _number(text: pl.Expr) -> pl.Expr:
 def flag(column: pl.Expr) -> pl.Expr:
     """Return a column of truth values, in any writing; null is nothing said."""
     text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-    return text.replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
+    return text.replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
 
 
 def points_of_left(columns: Mapping[str, str]) -> pl.Expr:
