@@ -55,10 +55,9 @@ def test_skewed_differences_are_seldom_told_apart(tasks: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("tasks", TASKS)
 def test_skewed_differences_are_told_apart_as_often_as_a_level_allows(tasks: int) -> None:
-    """Ten values seldom show how skewed their law is."""
     wrong, student = measured(tasks, 4000)
     print(f"\n| {tasks} | {wrong:.3f} | {student:.3f} |")
-    assert wrong <= (0.06 if tasks > 10 else 0.08) + 2 * np.sqrt(0.06 * 0.94 / 4000)
+    assert wrong <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / 4000)
 
 
 @pytest.mark.parametrize("tasks", [20, 50])

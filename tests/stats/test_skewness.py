@@ -20,8 +20,8 @@ def hidden(differences: np.ndarray, critical: float) -> tuple[bool, int]:
 @pytest.mark.parametrize("critical", [1.8, 2.0, 3.0])
 def test_an_interval_ends_at_the_inverse_of_halls_transformation(critical: float) -> None:
     """[Hal92]: the mean is told from values beyond mean - se 3 / a (cbrt(1 + a (c - a / 6)) - 1), on either side."""
-    sample = np.random.default_rng(3).lognormal(size=25)
-    a = 1.5 * stats.skew(sample, bias=False) / np.sqrt(25)
+    sample = np.random.default_rng(1).lognormal(0, 0.7, size=25)
+    a = (1 + 6 / 25) * stats.skew(sample, bias=False) / np.sqrt(25)
     far = 3 / a * (np.cbrt(1 + a * (-critical - a / 6)) - 1)
     end = sample.mean() - stats.sem(sample) * far
     assert far < -1.1 * critical
@@ -29,6 +29,16 @@ def test_an_interval_ends_at_the_inverse_of_halls_transformation(critical: float
     assert hidden(sample - end - 1e-6, critical) == (False, 1)
     # Toward the long tail t alone decides.
     assert hidden(sample - sample.mean() + stats.sem(sample) * critical, critical) == (False, 1)
+
+
+def test_intervals_of_more_skewed_samples_end_no_nearer() -> None:
+    """Beyond a = 1 / 2 the cubic alone would end them nearer again."""
+    ends = []
+    for sigma in (0.5, 1.0, 2.0, 4.0):
+        sample = stats.lognorm(sigma).ppf(np.arange(1, 11) / 11)
+        ends.append(mean_reach(sample, 1.0, 2.26)[1][1])
+    assert ends == sorted(ends)
+    assert ends[-1] == ends[-2] > 3 * 2.26
 
 
 @pytest.mark.parametrize("sign", [1, -1])
