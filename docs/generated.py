@@ -211,6 +211,11 @@ def coverage_page() -> str:
     lines.append("rank-AD is the appendix of the paper that the plugin rankbench-rankad implements.\n")
     counts = Counter(row["status"] for row in rows)
     lines.append(f"{', '.join(f'{status} {counts[status]}' for status in sorted(counts))}.\n")
+    lines.append(
+        "*verified*: tests compare the implementation with formulas or other code. A suite's claim puts an empirical "
+        "statement to the test, and its row says how that ended. *differently*: the row says what differs. *proof "
+        "device*: there is nothing to compute.\n"
+    )
     for source, part in parts.items():
         lines += [_headed(source, "-"), *table(part)]
     return "\n".join(lines)

@@ -36,6 +36,7 @@ from rankbench.certificates.true_risk import exact_risk, orders_of, true_loss
 from rankbench.cli import main
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate, PhiTerm
 from rankbench.interfaces.surrogate import PairwiseSurrogate
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.surrogates.pairwise import PairwiseLogistic
 from rankbench.testing import check_component
 
@@ -240,6 +241,21 @@ def test_net_weights_agree_in_low_noise_and_not_always_without_cycles():
         assert net_weights_agree(law) == all(net[i] > net[j] + 1e-12 for i, j in np.argwhere(lead > 1e-12))
         assert not why_not_in_class("dag", law)
     assert len({net_weights_agree(law) for law in laws}) == 2
+
+
+@pytest.mark.parametrize(("scores", "positive"), [((1, 2, 3), True), ((3, 1, 1), True), ((1, 0, 0), False)])
+def test_the_order_preserving_loss_is_coercive_where_gains_are_positive(scores, positive):
+    """[DMJ13] section 3.3, once one score is fixed: an item without gain pushes nobody, and may fall for ever."""
+    surrogate = rankbench.get(rankbench.Surrogate, "order-preserving")
+    law = Law(3, ((ONE, tuple(map(Fraction, scores))),))
+    gains = 2.0 ** np.array(scores) - 1
+
+    def risk(alpha):
+        return sum(g * math.log1p(math.exp(alpha[k] - alpha[j])) for j, g in enumerate(gains) for k in range(3))
+
+    far = [risk(60.0 * np.array(way)) for way in np.ndindex(3, 3, 3) if len(set(way)) > 1]
+    assert (min(far) > risk(np.zeros(3))) == positive
+    assert coercive(exact_risk(surrogate, law, true_loss(PairwiseDisagreement(), 3)).risk) == positive
 
 
 def test_coercive_risks_grow_in_every_direction():

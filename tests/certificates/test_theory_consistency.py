@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -15,7 +16,9 @@ from rankbench.certificates.conditional_risks import (
     representative,
     surrogate_risk,
 )
+from rankbench.certificates.laws import Law
 from rankbench.certificates.populations import GRAPHS, SCORES, Setting, is_acyclic, mean_difference_graph
+from rankbench.certificates.true_risk import orders_of, true_loss
 from rankbench.interfaces.surrogate import Loss, Surrogate
 from rankbench.plugin import manager
 
@@ -79,6 +82,22 @@ def test_ndcg():
     same = BY_NAME["same grades permuted"]
     assert on("regression:normalize=false", same, ndcg).gap > 0
     assert on("pairwise-logistic", same, ndcg).gap < 0
+
+
+def test_right_orders_are_those_of_mean_normalized_gains():
+    """[DMJ13] (15), for discounts that fall strictly: by random laws of three grades on four items."""
+    rng, ndcg = np.random.default_rng(15), manager.get(Loss, "ndcg")
+    for _ in range(20):
+        grades, weights = rng.integers(0, 4, (3, 4)), rng.integers(1, 5, 3)
+        grades[:, 0] += grades.max(axis=1) == 0  # Z(s) is positive
+        law = Law(4, tuple((Fraction(int(w), int(weights.sum())), tuple(map(Fraction, map(int, s))))
+                           for w, s in zip(weights, grades, strict=True)))  # fmt: skip
+        gains = 2.0**grades - 1
+        best = -np.sort(-gains, axis=1) @ (1 / np.log(1 + np.arange(1, 5)))
+        mean = weights @ (gains / best[:, None])
+        right, wrong = orders_of(true_loss(ndcg, 4), law)
+        for order in (*right, *wrong):
+            assert (order in right) == (np.diff(mean[list(order)]) <= 1e-6).all()
 
 
 def test_err_needs_independence():

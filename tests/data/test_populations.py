@@ -44,6 +44,7 @@ def test_queries_pairs_and_winners_follow_the_model():
     n = 300_000
     query, winner, loser = judgments(QUERIES, n, [1])
     assert stats.chisquare(np.bincount(query, minlength=3)).pvalue > 1e-4
+    assert (draw_comparisons(QUERIES, n, [1]).counts == np.bincount(query, minlength=3)).all()
     for q in range(3):
         labels = QUERIES.labels[QUERIES.offsets[q] : QUERIES.offsets[q + 1]]
         m = len(labels)

@@ -32,7 +32,10 @@ def test_each_loss_meets_the_conditions_of_proposition_3(name):
     assert (value >= 0).all()
     assert (np.diff(value) <= 1e-12).all(), "not increasing"
     assert (value[:-2] + value[2:] - 2 * value[1:-1] >= -1e-9).all(), "convex"
-    assert loss.derivative(np.zeros(1))[0] < 0
+    at_zero, step = loss.derivative(np.zeros(1))[0], 1e-7
+    assert at_zero < 0
+    left, middle, right = loss.value(np.array([-step, 0.0, step]))
+    assert [(middle - left) / step, (right - middle) / step] == pytest.approx([at_zero] * 2, rel=1e-5), "differentiable"
 
 
 @pytest.mark.parametrize("name", LOSSES)
