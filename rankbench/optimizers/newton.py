@@ -27,6 +27,9 @@ def finite(solver: str, value: float, gradient: NDArray[np.float64], iteration: 
 SUFFICIENT = 1e-4
 SHORTEST = 2.0**-30
 
+FLAT = 1e-6
+"""Share of the first gradient norm: where a search fails above it, the Hessian is at fault, below it rounding."""
+
 
 class Newton(Solver):
     """Minimize by Newton steps with a backtracking line search.
@@ -66,7 +69,7 @@ class Newton(Solver):
         value, gradient = problem.value_and_gradient(theta)
         finite(self.name, value, gradient, 0)
         factor: _Factor | None = None
-        norm = float(np.linalg.norm(gradient))
+        first = norm = float(np.linalg.norm(gradient))
         iteration = 0
         while norm > self.tolerance and iteration < self.max_iterations:
             iteration += 1
@@ -76,6 +79,8 @@ class Newton(Solver):
                 finite(self.name, value, hessian, iteration)
                 factor = _Factor(hessian)
             moved = self._search(problem, theta, value, gradient, factor.step(gradient))
+            while moved is None and fresh and norm > FLAT * first and factor.firmer():
+                moved = self._search(problem, theta, value, gradient, factor.step(gradient))
             if moved is None:
                 if fresh:
                     break
@@ -120,16 +125,28 @@ class _Factor:
     """A Cholesky factor of the Hessian, its diagonal raised if it is not positive definite."""
 
     def __init__(self, hessian: NDArray[np.float64]) -> None:
+        self._hessian, self._ridge = hessian, 0.0
+        self._scale = float(np.trace(hessian)) / len(hessian) or 1.0
+        self._factorize(1e-12 * self._scale)
+
+    def _factorize(self, least: float) -> None:
         from scipy.linalg import LinAlgError, cho_factor
 
-        ridge = 0.0
-        scale = float(np.trace(hessian)) / len(hessian) or 1.0
         while True:
             try:
-                self.factor = cho_factor(hessian + ridge * np.eye(len(hessian)))
+                self.factor = cho_factor(self._hessian + self._ridge * np.eye(len(self._hessian)))
                 return
             except LinAlgError:
-                ridge = max(10 * ridge, 1e-12 * scale)
+                self._ridge = max(10 * self._ridge, least)
+
+    def firmer(self) -> bool:
+        """Raise the diagonal, so that steps are shorter and nearer to the gradient; False if that was done enough.
+
+        Where phi is straight at all margins, as a smooth hinge at theta = 0, the Hessian knows no length of a step.
+        """
+        self._ridge = max(1e6 * self._ridge, self._scale)
+        self._factorize(self._ridge)
+        return self._ridge < 1e24 * self._scale
 
     def step(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the Newton step ``-H^-1 g``."""

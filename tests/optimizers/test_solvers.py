@@ -1,9 +1,14 @@
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from minima import step_to_minimum
+from scipy.optimize import minimize
 
+from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.surrogate import PairwiseSurrogate
 from rankbench.optimizers.composite import Proximal
 from rankbench.optimizers.newton import LBFGS, Exact, Newton
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
@@ -97,3 +102,35 @@ def test_a_far_minimum_needs_the_line_search():
     fit = Newton().solve(Valley())
     assert fit.converged
     assert fit.theta[0] == pytest.approx(7.0)
+
+
+class SmoothHinge(PairwiseSurrogate):
+    """The hinge with its corner rounded off between 1 - width and 1: straight at theta = 0."""
+
+    name: ClassVar[str] = "smooth-hinge"
+    source: ClassVar[str] = "S. Shalev-Shwartz and T. Zhang 2013, section 2"
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth"})
+    width: float = 0.5
+
+    def phi(self, margin):
+        below = np.clip(1 - margin, 0, None)
+        return np.where(below < self.width, below**2 / (2 * self.width), below - self.width / 2)
+
+    def dphi(self, margin):
+        return -np.clip((1 - margin) / self.width, 0, 1)
+
+    def ddphi(self, margin):
+        return np.where((margin > 1 - self.width) & (margin < 1), 1 / self.width, 0.0)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-6, 1e-2])
+@pytest.mark.parametrize("size", [1.0, 1e5])
+def test_newton_leaves_a_start_without_curvature(judged, size, l2):
+    """Every second derivative of phi is 0 at theta = 0; a peer starts where they are not."""
+    x, offsets, comparisons = judged
+    problem = PairwiseProblem(x * size, offsets, comparisons, SmoothHinge(), l2)
+    assert not (problem.hessian(np.zeros(problem.dimension)) - l2 * np.eye(problem.dimension)).any()
+    fit = Newton().solve(problem)
+    peer = minimize(problem.value_and_gradient, fit.theta + 0.1 / size, jac=True, method="L-BFGS-B", tol=1e-14)
+    assert problem.value_and_gradient(fit.theta)[0] <= peer.fun + 1e-9 * abs(peer.fun)
+    assert fit.optimality <= 1e-8 * size
