@@ -21,7 +21,16 @@ from rankbench.audits.left_out import (
 )
 from rankbench.audits.more_votes import more_tasks, more_votes
 from rankbench.audits.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
-from rankbench.audits.recording import duplicates, exposure, flips, missing_tasks, names_alike, sides
+from rankbench.audits.recording import (
+    controlled_ranking,
+    covariates,
+    duplicates,
+    exposure,
+    flips,
+    missing_tasks,
+    names_alike,
+    sides,
+)
 from rankbench.audits.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
@@ -45,7 +54,7 @@ LEVEL = 0.05
 VOTE_PROBES: tuple[VoteProbe, ...] = (
     *(fewest_votes, fewest_judges, fewest_prompts, more_votes),
     *(without_judge, without_item, clones, without_category, without_third, drifting, clustering),
-    *(rules, sides, flips, exposure, duplicates, names_alike),
+    *(rules, sides, covariates, flips, exposure, duplicates, names_alike),
 )
 """Probes of votes, in the order of the page."""
 
@@ -186,7 +195,8 @@ def audit(
     named = named or manager.get(Aggregator, default_of(source.table, "method"))
     board, notes = vote_board(source, named, seed)
     parts = category_columns(log, source, board.votes, columns=columns, reader=reader, keep=keep)
-    board = replace(board, categories=parts)
+    controlled = controlled_ranking(log, source, named, columns=columns, reader=reader, keep=keep, seed=seed)
+    board = replace(board, categories=parts, controlled=controlled)
     data = {"votes": board.votes.count, "items": len(board.items)}
     data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
     probes = tuple(probe(board) for probe in VOTE_PROBES)

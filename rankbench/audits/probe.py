@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
+from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import ItemRanking
 from rankbench.ranking.ranked_log import RankedLog
@@ -94,6 +95,8 @@ class VoteBoard:
     categories : dict of str to (ndarray of int32, sequence of str)
         Columns that divide the votes into 2 to 30 categories: the one of queries, and those that are not read. They
         have the number of the category of each row, and names of the categories.
+    controlled : Aggregation or None
+        Ranking without the effects of covariates that the log has; None: it has none.
     """
 
     source: LogSource
@@ -103,6 +106,7 @@ class VoteBoard:
     ranking: ItemRanking
     seed: int
     categories: Mapping[str, tuple[NDArray[np.int32], Sequence[str]]] = field(default_factory=dict)
+    controlled: Aggregation | None = None
 
     @property
     def items(self) -> list[str]:

@@ -1,9 +1,10 @@
-"""Probes of how data were recorded: in both orders, on few pairs, twice, under names alike, with missing cells."""
+"""Probes of how data were recorded: by side and length, on few pairs, twice, under names alike, with missing cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,15 @@ from numpy.typing import NDArray
 
 from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text, first_of, short_repr
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.ranking.aggregate import Aggregation, aggregate
+from rankbench.ranking.covariates import offered_controls
 from rankbench.ranking.judges import position_bias, repeats, share_interval, votes_with_points
+from rankbench.ranking.log_filter import Filter
+from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.suspicions import Findings, lookalikes, mirrored_votes, odd
 
 FEW = 10
@@ -105,6 +113,50 @@ def sides(board: VoteBoard) -> Probe:
         p = float(binomtest(int((found > 0).sum()), int((found != 0).sum())).pvalue) if found.any() else 1.0
     facts = {"share": position.share, "lower": position.lower, "upper": position.upper, "votes": position.votes}
     return Probe(name, question, f"left wins {Findings(position, None, None).left_wins()}", p, facts)
+
+
+def controlled_ranking(
+    log: Log, source: LogSource, method: Aggregator, *, columns: str, reader: str, keep: Filter, seed: int
+) -> Aggregation | None:
+    """Return the ranking without the effects that `data describe` proposes to control for; None: it has none.
+
+    Parameters
+    ----------
+    log : path, frame or str
+    source : LogSource
+        It, opened with `columns`, `reader` and `keep`.
+    method : Aggregator
+        Of the page. None if it estimates no effects.
+    seed : int
+    """
+    if not isinstance(method, ControlledAggregator):
+        return None
+    position = position_bias(votes_with_points(source.frame), accuse=False)[0]
+    terms = offered_controls(log, source, position, columns=columns, reader=reader, keep=keep)
+    if not terms:
+        return None
+    asked: dict[str, Any] = {"columns": columns, "reader": reader, "seed": seed, **asdict(keep)}
+    try:
+        return aggregate(log, str(method), control=", ".join(terms), intervals="sandwich", **asked)
+    except (ContenderDiverged, InputError):  # effects without bound, or too many items
+        return None
+
+
+def covariates(board: VoteBoard) -> Probe:
+    """Return what side, length and other columns of the two items are worth, and who is first without them."""
+    name, question, found = "covariates", "Do side, length or other columns of the items decide?", board.controlled
+    if found is None or found.effects is None:
+        return Probe(
+            name, question, "not known: no column describes each of the two items, or the method estimates no effects"
+        )
+    said = [f"{covariate}: {words}" for covariate, words in found.effects.select("covariate", "words").iter_rows()]
+    first, page, names = found.table["item"][0], board.items[board.first], found.facts["may_be_first"]
+    place = f"{first} stays first" if first == page else f"{first} is first in place of {page}"
+    answer = (
+        f"{'; '.join(said[:_SHOWN])}; without these effects {place}, and {count_text(len(names), 'item')} may be first "
+        f"({len(board.may_be_first)} with them)"
+    )
+    return Probe(name, question, answer, facts={"first": first, "may_be_first": len(names)}, table=found.effects)
 
 
 def exposure(board: VoteBoard) -> Probe:

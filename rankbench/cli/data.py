@@ -110,7 +110,8 @@ def describe(table: str, reader: str, columns: str, **kept: Any) -> Answer:
     source = open_source(table, columns=columns, reader=reader, keep=keep)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
-        controls = offered_controls(table, source, summary, columns=columns, reader=reader, keep=keep)
+        position = summary.facts.get("position")
+        controls = offered_controls(table, source, position, columns=columns, reader=reader, keep=keep)
     read = source.remarks
     said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
     said |= ({"controls": controls} if controls else {}) | ({"filter": keep.as_dict()} if keep else {})

@@ -19,7 +19,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
 from rankbench.interfaces.table import with_column
 from rankbench.plugin.manager import get
-from rankbench.ranking.describe_votes import TableSummary
+from rankbench.ranking.judges import Position
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.rank import (
@@ -243,9 +243,9 @@ _OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
 
 
 def offered_controls(
-    log: Log, source: LogSource, summary: TableSummary, *, columns: str, reader: str, keep: Filter
+    log: Log, source: LogSource, position: Position | None, *, columns: str, reader: str, keep: Filter
 ) -> list[str]:
-    """Return terms of ``--control`` for a log that was described: those that a ranking takes, all together.
+    """Return terms of ``--control`` for a log: those that a ranking takes, all together; none if it holds no votes.
 
     ``side`` where the left wins more, or less, than half of the votes by its interval; and columns of numbers that the
     file has for each of the two items. Columns that the default method rejects are left out: with words or missing
@@ -256,14 +256,14 @@ def offered_controls(
     log : path, frame or str
     source : LogSource
         It, opened.
-    summary : TableSummary
+    position : Position, optional
+        Share of the votes that the left won; None: the log does not tell.
     columns, reader : str
     keep : Filter
         As it was opened.
     """
-    if "position" not in summary.facts:
+    if source.table.row != "comparisons":
         return []
-    position = summary.facts["position"]
     terms: dict[str, tuple[str, ...]] = {}
     if position is not None and not position.lower <= 0.5 <= position.upper:
         terms["side"] = ()

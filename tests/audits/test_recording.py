@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +17,7 @@ import rankbench
 from rankbench.audits import recording
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.interfaces.queries import Comparisons
+from rankbench.ranking.log_filter import Filter
 
 
 def judged(*rows: tuple[str, str, str, str, str]) -> pl.DataFrame:
@@ -42,6 +45,30 @@ def test_p_of_flips_is_that_of_a_sign_test() -> None:
     found = recording.flips(board_of(PLANTED["flips"](2)))
     left, changed = found.facts["toward_left"], found.facts["changed"]
     assert found.p == pytest.approx(2 * binom.sf(left - 1, changed, 0.5))
+
+
+def test_covariates_are_taken_out_of_the_scores() -> None:
+    """The second item is first by its length alone: log-odds are .6, .3 and 0, and 1.5 for each of length."""
+    rng = np.random.default_rng(5)
+    left = rng.integers(0, 3, 900)
+    right = (left + rng.integers(1, 3, 900)) % 3
+    lengths = [np.array([0.0, 0.8, 0.0])[side] + rng.normal(0, 0.5, 900) for side in (left, right)]
+    lead = np.array([0.6, 0.3, 0.0])[left] - np.array([0.6, 0.3, 0.0])[right] + 1.5 * (lengths[0] - lengths[1])
+    won = np.where(rng.random(900) < 1 / (1 + np.exp(-lead)), "left", "right")
+    names = np.array(["a", "b", "c"])
+    log = pl.DataFrame({"left": names[left], "right": names[right], "winner": won})
+    whole = log.with_columns(length_left=lengths[0], length_right=lengths[1])
+    method = "bradley-terry:penalty=firth"
+    plain, board = (board_of(one, method) for one in (log, whole))
+    asked: dict[str, Any] = {"columns": "", "reader": "", "keep": Filter(), "seed": 1}
+    assert recording.controlled_ranking(log, plain.source, plain.method, **asked) is None
+    assert recording.covariates(plain).answer.startswith("not known")
+    found = recording.controlled_ranking(whole, board.source, board.method, **asked)
+    probe = recording.covariates(replace(board, controlled=found))
+    assert "without these effects a is first in place of b" in probe.answer
+    effect = probe.table.row(by_predicate=pl.col("covariate") == "length", named=True)
+    assert effect["lower"] < 1.5 * effect["unit"] < effect["upper"]
+    assert probe.p is None
 
 
 def test_p_of_sides_is_that_of_all_signs_of_judges() -> None:

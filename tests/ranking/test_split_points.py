@@ -139,7 +139,8 @@ def test_describe_counts_rows_and_points() -> None:
     assert (alone.upper - alone.lower) / 2 == pytest.approx(half, rel=0.03)
     swapped = pl.concat([LEVEL, LEVEL.rename({"left": "right", "right": "left"}).select(LEVEL.columns)])
     source = open_source(swapped)
-    assert offered_controls(swapped, source, describe(source.frame), columns="", reader="", keep=Filter()) == ["side"]
+    position = describe(source.frame).facts["position"]
+    assert offered_controls(swapped, source, position, columns="", reader="", keep=Filter()) == ["side"]
 
 
 def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
