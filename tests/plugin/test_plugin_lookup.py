@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
+from typed_look_ups import look_ups
 
 from rankbench.core.component import Component
 from rankbench.errors import PluginError, SpecError
@@ -144,41 +142,5 @@ def test_our_entry_points_bring_the_kinds_that_they_are_named_after(kind):
     assert whole.names(kind)
 
 
-ROOT = Path(__file__).resolve().parents[2]
-
-LOOK_UPS = """
-from typing import Annotated, ClassVar, assert_type
-
-import rankbench
-from rankbench.interfaces.click_aggregator import ClickModel, SelectionAggregator
-from rankbench.plugin.manager import component_class
-
-assert_type(rankbench.get(rankbench.Aggregator, "borda"), rankbench.Aggregator)
-assert_type(rankbench.get(SelectionAggregator, "cascade"), SelectionAggregator)
-assert_type(component_class(rankbench.Loss, "ndcg"), type[rankbench.Loss])
-
-
-class Halved(rankbench.Method):
-    name: ClassVar[str] = "halved"
-    model: Annotated[rankbench.Model, rankbench.reference(rankbench.Model)]
-"""
-
-REJECTED = """
-rankbench.get("aggregator", "borda")
-rankbench.get(rankbench.Loss, "ndcg").gradient
-rankbench.get(int, "borda")
-"""
-
-
-def test_a_look_up_has_the_type_of_the_class_that_is_asked_for(tmp_path: Path) -> None:
-    """By our own settings mypy rejects each line that is no look-up, and nothing else."""
-    path, cache = tmp_path / "look_ups.py", ROOT / ".mypy_cache"
-    path.write_text(LOOK_UPS + REJECTED, encoding="utf-8")
-    options = ("--config-file", ROOT / "pyproject.toml", "--cache-dir", cache, "--no-error-summary", path)
-    command = [sys.executable, "-m", "mypy", *map(str, options)]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert shown.stderr == ""
-    errors = [int(line.split(":")[1]) for line in shown.stdout.splitlines() if ": error:" in line]
-    last = LOOK_UPS.count("\n") + 1
-    assert errors == [last + 1, last + 2, last + 3]
-    exec(LOOK_UPS.partition("\n\nclass ")[0], {})
+def test_look_ups_with_types_find_what_there_is():
+    look_ups()
