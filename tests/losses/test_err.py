@@ -81,8 +81,14 @@ def test_lemma_1_of_independent_scores_the_best_order_is_by_the_mean(values, dis
     def risk(alpha):
         return np.mean([Given().value(np.array(alpha, float), np.array(s)) for s in itertools.product(*values)])
 
-    risks = [risk(order) for order in itertools.permutations(range(len(values)))]
-    assert risk([np.mean(v) for v in values]) == pytest.approx(min(risks), abs=1e-12)
+    risks = {order: risk(order) for order in itertools.permutations(range(len(values)))}
+    means = np.array([np.mean(v) for v in values])
+    assert risk(means) == pytest.approx(min(risks.values()), abs=1e-12)
+    for alpha, own in risks.items():
+        for first, second in itertools.pairwise(np.argsort(-np.array(alpha))):  # neighbors on the list
+            swapped = list(alpha)
+            swapped[first], swapped[second] = alpha[second], alpha[first]
+            assert (risks[tuple(swapped)] - own) * np.sign(means[second] - means[first]) <= 1e-12
     assert Given().kernel() is None
 
 

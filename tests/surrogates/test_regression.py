@@ -40,6 +40,10 @@ def test_target_is_the_gain_over_the_best_ordering(surrogate):
         s = np.array(s)
         for found in (surrogate.target(s), compiled_target(surrogate, s)):
             np.testing.assert_allclose(found, naive_target(surrogate, s), rtol=1e-12, atol=1e-15)
+        alpha, off = np.arange(len(s)) / 3, np.arange(len(s)) / 3 - naive_target(surrogate, s)
+        value, gradient = surrogate.value_and_gradient(alpha, surrogate.target(s))
+        assert value == pytest.approx(off @ off / (2 * len(s)))  # (28)
+        assert gradient == pytest.approx(off / len(s))
 
 
 @pytest.mark.parametrize("m", [1, 7, 8, 9, 16, 63, 64, 65, 100, 129, 1000, 5000])
