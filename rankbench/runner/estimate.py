@@ -29,7 +29,7 @@ PATIENCE = 30.0
 _LEAST = 0.001
 """Seconds that a part takes at least, beside calls."""
 
-_QUICK = 0.5
+_QUICK = 1.0
 """Seconds of a part to which the loading of code may add much."""
 
 _NARROW = 3.0
@@ -40,6 +40,9 @@ _SHARES = (1 / 16, 1 / 64)
 
 _STEP = 4.0
 """Factor between the share of a part and that of the next one."""
+
+_MOST = 0.75
+"""Share of a block from which the whole block tells no more."""
 
 _EXPONENT = 0.25
 """Error of the exponent by which time grows with the share of a block, and with the number of contenders."""
@@ -154,7 +157,10 @@ class _Ladder:
 
     def __init__(self, group: tuple[str, ...], tasks: list[BlockTask]) -> None:
         self.group, self.tasks = group, tasks
-        self.largest = max(tasks, key=lambda task: task.key.n)
+        n = max(task.key.n for task in tasks)
+        largest = [task for task in tasks if task.key.n == n]
+        # Each of the folds by time learns from more than the last one: the middle one takes the mean, about.
+        self.largest = largest[len(largest) // 2]
         self.taken: dict[float, float] = {}
         self.ends, self.memory = (0.0, 0.0, 0.0), 0
         self._points, self._loading = 1, 0.0
@@ -182,7 +188,7 @@ class _Ladder:
             self.taken = {each: min(then, seconds) for each, then in self.taken.items()} | {share: seconds}
             self.memory = cost.memory
             self.ends = self._ends()
-        self.parts = [_Part(task, min(_STEP * share, 1.0))] if share < 1 else []
+        self.parts = [_Part(task, min(_STEP * share, 1.0))] if share < _MOST else []
 
     def _ends(self) -> tuple[float, float, float]:
         """Return least, likely and most seconds of all blocks."""
@@ -206,7 +212,7 @@ class _Ladder:
             return inside, inside, inside
         end = 0 if share < shares[0] else -1
         then, ratio = float(seconds[end]), share / float(shares[end])
-        exponents, slope = (0.0, 0.5, 1.0), 0.0
+        exponents, slope = (0.0, 0.5, 1.0 + _EXPONENT), 0.0
         if end and len(shares) > 1:
             grown = seconds[-1] / seconds[-2]
             exponent = min(max(math.log(grown) / math.log(shares[-1] / shares[-2]), 0.0), 2.0)
@@ -247,22 +253,23 @@ class _Measuring(ExitStack):
             self._workers[ladder.group] = self.enter_context(Worker())
             self._workers[ladder.group].call(float, timeout=START)
         task, share = ladder.parts[0]
-        cost = self._workers[ladder.group].call(measure, self._file, SentTask.from_task(task), share, timeout=PATIENCE)
+        sent, first = SentTask.from_task(task), not ladder.taken
+        cost = self._workers[ladder.group].call(measure, self._file, sent, share, first, timeout=PATIENCE)
         if isinstance(cost, LostProcess):
             self._workers.pop(ladder.group).end()
         self.left -= sum(cost.taken) if isinstance(cost, Measured) else PATIENCE
         ladder.add(cost)
 
 
-def measure(file: Path, sent: SentTask, share: float) -> Measured | None:
+def measure(file: Path, sent: SentTask, share: float, first: bool) -> Measured | None:
     """Compute about a share of a block, in a worker process; None if every contender failed.
 
-    A quick part is computed again: it may have loaded code.
+    The first part is computed again if it is quick: it may have loaded code.
     """
     prepared, task, _ = received(file, sent)
     part = prepared.protocol.part(prepared, task, share)
     taken = list[float]()
-    while len(taken) < 1 or (len(taken) < 2 and taken[0] < _QUICK):
+    while not taken or (first and len(taken) < 2 and taken[0] < _QUICK):
         begin = time.process_time()
         block = run_block(part.prepared, part.task)
         taken.append(max(time.process_time() - begin, _LEAST))

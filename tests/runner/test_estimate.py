@@ -137,8 +137,8 @@ def test_time_grows_as_parts_say(power: float) -> None:
 
 
 def test_one_part_alone_leaves_open_how_time_grows() -> None:
-    assert climbed((1 / 64, 1.0)).ends == ranged(1, 8, 64)
-    assert climbed((1.0, 1.0), n=(1000, 250)).ends == ranged(1 + 0.25, 1 + 0.5, 1 + 1)
+    assert climbed((1 / 64, 1.0)).ends == ranged(1, 8, 64**1.25)
+    assert climbed((1.0, 1.0), n=(1000, 250)).ends == ranged(1 + 0.25**1.25, 1 + 0.5, 1 + 1)
 
 
 def test_a_cost_that_does_not_grow_hides_no_other() -> None:
@@ -179,7 +179,7 @@ class Lawful:
         """Return the cost of a part, or that it took too long."""
         if function is not measure:
             return 0.0
-        _, sent, share = arguments
+        _, sent, share, _ = arguments
         seconds = type(self).law(share, len(sent.cells))
         type(self).waited += min(seconds, timeout)
         return Measured(share, (seconds,), 1000) if seconds <= timeout else LostProcess("timeout", "too long")
@@ -232,20 +232,27 @@ def test_blocks_that_take_too_long_are_measured_with_fewer_contenders(monkeypatc
     assert not ladder.parts
 
 
+def test_the_middle_one_of_the_largest_blocks_is_measured() -> None:
+    made = get(Protocol, "repair").prepare(None, 1)
+    tasks = [task_of(made, ["erm"], n=n, repetition=each) for each in range(5) for n in (10, 1000)]
+    key = estimates._Ladder((), tasks).largest.key
+    assert (key.n, key.repetition) == (1000, 2)
+
+
 def test_parts_grow_to_the_whole_block() -> None:
     ladder = climbed((1 / 16, 0.1))
     assert [part.share for part in ladder.parts] == [0.25]
     assert [part.share for part in climbed((0.4, 0.1)).parts] == [1.0]
-    assert climbed((1.0, 0.1)).parts == []
+    assert climbed((0.8, 0.1)).parts == []
 
 
 def test_a_quick_part_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made = get(Protocol, "repair").prepare(None, 1)
     task = task_of(made, ["erm"], n=64)
     monkeypatch.setattr(estimates, "received", lambda *_: (made, task, []))
-    for quick, computed in ((1e6, 2), (0.0, 1)):
+    for quick, first, computed in ((1e6, True, 2), (1e6, False, 1), (0.0, True, 1)):
         monkeypatch.setattr(estimates, "_QUICK", quick)
-        found = measure(Path(), SentTask.from_task(task), 1.0)
+        found = measure(Path(), SentTask.from_task(task), 1.0, first)
         assert found is not None
         assert len(found.taken) == computed
 
