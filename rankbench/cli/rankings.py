@@ -275,8 +275,8 @@ def systems_answer(found: ScoreRanking) -> Answer:
         cells = [_rank(row), str(row["tier"]), row["system"], number(row["score"])]
         cells += [
             "" if row["lower"] is None else interval_cell(row),
-            number(row["p_first"], 3),
-            number(row["p_top_k"], 3),
+            f"{row['p_first']:.3f}",
+            f"{row['p_top_k']:.3f}",
         ]
         for other in by_name:
             cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]

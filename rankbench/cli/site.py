@@ -24,7 +24,7 @@ from rankbench.plugin import manager
 from rankbench.reports.leaderboard import DETAILS
 from rankbench.reports.leaderboard import PAGE as WORDS
 from rankbench.reports.render import pages_of, pictures_of
-from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
+from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data, tables_of
 from rankbench.store.published import holds_results, open_results
 from rankbench.suites.suite_files import read_suite
 from rankbench.tracking.history import read_history
@@ -53,17 +53,17 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
         raise SpecError(f"the site has a page {name} of its own; rename the folder")
     if len({*names}) < len(names):
         raise SpecError(f"two folders have one name, and would be one page: {', '.join(sorted(names))}")
-    pages, entries = {}, []
+    pages, tables, entries = {}, dict[str, bytes](), []
     for name, folder in zip(names, folders, strict=True):
         with heartbeat(f"page of {folder}"):
-            pages[f"{name}.html"], words = folder_page(folder)
+            page, words, beside = folder_page(folder)
+        pages[f"{name}.html"] = in_site(page, INDEX, name, beside)
+        tables |= {f"{name}/{file}": data for file, data in beside.items()}
         entries.append(_entry(f"{name}.html", len(pages[f"{name}.html"]), words))
-    pages[SUBMIT] = page_bytes(Page("Submit a result", _how_to_submit()))
+    pages[SUBMIT] = in_site(page_bytes(Page("Submit a result", _how_to_submit())), INDEX)
     contents = "\n\n".join(["# Results", *entries, f"[Submit a result]({SUBMIT})"])
-    pages = {name: in_site(data, INDEX) for name, data in pages.items()} | {
-        INDEX: page_bytes(Page("Results", contents))
-    }
-    written = [str(replace_file(out / name, data)) for name, data in pages.items()]
+    pages[INDEX] = page_bytes(Page("Results", contents))
+    written = [str(replace_file(out / name, data)) for name, data in (pages | tables).items()]
     return Answer({"files": written}, written)
 
 
@@ -74,8 +74,8 @@ def _how_to_submit() -> str:
     return "\n".join([text, "## Suites", "", *suites])
 
 
-def folder_page(folder: Path) -> tuple[bytes, str]:
-    """Return the page of a folder, and its words in Markdown.
+def folder_page(folder: Path) -> tuple[bytes, str, dict[str, bytes]]:
+    """Return the page of a folder, its words in Markdown, and its tables by name.
 
     Raises
     ------
@@ -86,27 +86,27 @@ def folder_page(folder: Path) -> tuple[bytes, str]:
         with open_results(folder) as results:
             pages = pages_of(results)
             files = {**pages.files, **pictures_of(pages), PAGE_DATA: page_data(pages)}
-            return leaderboard_html(files), files[WORDS].decode()
+            return leaderboard_html(files), files[WORDS].decode(), tables_of(files)
     if (folder / WORDS).is_file():
-        names = [WORDS, DETAILS, "leaderboard.csv", "claims.csv", PAGE_DATA]
-        paths = [*(folder / name for name in names), *sorted(folder.glob("figures/*.svg"))]
+        names = (folder / name for name in (WORDS, DETAILS, PAGE_DATA))
+        paths = [*names, *sorted(folder.glob("*.csv")), *sorted(folder.glob("figures/*.svg"))]
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.is_file()}
         if (folder / CERTIFICATES).is_dir():
             origin = origin_texts({str(folder): ""}, (), "rankbench certify --all FOLDER")
             data = PageData(again=origin["Make it again"], works=origin["Cite"])
             files[PAGE_DATA] = data.model_dump_json().encode()
-        return leaderboard_html(files), files[WORDS].decode()
+        return leaderboard_html(files), files[WORDS].decode(), tables_of(files)
     if len(texts := [*folder.glob("*.md")]) == 1:
         text = texts[0].read_text(encoding="utf-8")
-        return page_bytes(Page(title_of(text), text, sorts=True)), text
+        return page_bytes(Page(title_of(text), text, sorts=True)), text, {}
     if any(folder.glob("*.json")):
         answer, name = shown_history(read_history(folder), 0.05, everything=True), folder.resolve().name
         again = shlex.join(["rankbench", "history", "show", name, "--all", "--out", f"{name}.html"])
         answer = replace(answer, inputs={str(folder): ""}, command=again)
         title = markdown(f"History of {name}")
-        return encoded(answer, "html"), "\n\n".join([f"# {title}", *map(markdown, answer.below)])
+        return encoded(answer, "html"), "\n\n".join([f"# {title}", *map(markdown, answer.below)]), {}
     if len(found := [*folder.glob("*.html")]) == 1 and (words := words_of(page := found[0].read_bytes())):
-        return page, words
+        return page, words, {}
     raise InputError(f"{folder}: it holds neither results nor a history, nor one page alone that rankbench wrote")
 
 

@@ -209,9 +209,11 @@ def sentence(text: str) -> str:
 
 
 def number(value: float, digits: int = 4, *, sign: bool = False) -> str:
-    """Return `value` with fixed digits, from 1e15 with an exponent; a dash for nan, never a negative zero."""
+    """Return `value` with fixed digits, from 1e15 with an exponent; 0 but for rounding is ``0``, nan a dash."""
     if math.isnan(value):
         return "—"
+    if abs(value) <= 1e-12:
+        return "0"
     if abs(value) >= 1e15:
         return f"{value:{'+' if sign else ''}.{digits}e}"
     text = f"{value:{'+' if sign else ''}.{digits}f}"

@@ -49,6 +49,8 @@ class SortedTable:
         Places of columns that a reader sees when asking for all.
     opens : int or None
         Place of the column whose cells open a panel, see `Page.data`.
+    note : str
+        Markdown above the table.
     """
 
     name: str
@@ -59,6 +61,7 @@ class SortedTable:
     filters: Collection[int] = ()
     later: Collection[int] = ()
     opens: int | None = None
+    note: str = ""
 
 
 class PairTable(BaseModel):
@@ -108,6 +111,8 @@ class PageData(BaseModel):
         Names of contenders.
     charts : dict
         Figures by name, see `rankbench.html.charts.chart_content`; ``words`` stand for a figure where nobody sees it.
+    better : dict of str to str
+        The better direction of each metric, in words.
     again : str
         Commands that compute and verify the result again.
     works : str
@@ -122,6 +127,7 @@ class PageData(BaseModel):
     unpaired: list[str] = []
     lists: list[list[str]] = []
     charts: dict[str, dict[str, Any]] = {}
+    better: dict[str, str] = {}
     again: str = ""
     works: str = ""
 
@@ -142,6 +148,8 @@ class Page:
     data : PageData
     texts : mapping of str to str
         Texts to copy at the end of the page, by their heading.
+    files : collection of str
+        Names of files beside the page, which it links.
     sorts : bool
         Tables of `words` sort, filter and search as `tables` do.
     """
@@ -153,4 +161,5 @@ class Page:
     details: str = ""
     data: PageData = field(default_factory=PageData)
     texts: Mapping[str, str] = field(default_factory=dict)
+    files: Collection[str] = ()
     sorts: bool = False

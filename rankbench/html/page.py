@@ -13,7 +13,7 @@ import html
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from string import Template
 from urllib.parse import quote
@@ -35,14 +35,14 @@ def page_bytes(page: Page) -> bytes:
     """Return a page as one HTML file; the same content gives the same bytes."""
     charts = {chart.name: chart for chart in page.charts}
     shown: set[str] = set()
-    words = _markdown(page.words, charts, shown)
+    words = _markdown(page.words, charts, shown, page.files)
     if page.sorts:
         words = words.replace("<table>", '<table class="data md">')
-    body = [words, *map(_table, page.tables)]
+    body = [words, *(_table(table, page.files) for table in page.tables)]
     if page.data.pairs:
         body.append(_PAIRS)
     if page.details:
-        text = _markdown(page.details, charts, shown)
+        text = _markdown(page.details, charts, shown, page.files)
         body.append(f'<details><summary><h2 id="details">Details</h2></summary>{text}</details>')
     for title, text in page.texts.items():
         anchor = title.lower().replace(" ", "-")
@@ -74,8 +74,10 @@ def title_of(text: str) -> str:
     return "".join(child.content for child in found.children or ()) if found else ""
 
 
-def in_site(page: bytes, index: str) -> bytes:
-    """Return a page with a link to the index of its site."""
+def in_site(page: bytes, index: str, folder: str = "", names: Collection[str] = ()) -> bytes:
+    """Return a page with a link to the index of its site, and with links to its files in a folder of the site."""
+    for name in names:
+        page = page.replace(_beside(name).encode(), f'<a href="{quote(folder)}/{name}">{name}</a>'.encode())
     return page.replace(_MAIN, _MAIN + f'<p><a href="{index}">All results</a></p>\n'.encode(), 1)
 
 
@@ -155,8 +157,16 @@ def _with_contents(body: Sequence[str]) -> str:
     return f"{whole[:below]}{contents}{whole[below:]}"
 
 
-def _markdown(text: str, charts: Mapping[str, Chart], shown: set[str]) -> str:
-    """Return Markdown as HTML: raw HTML is text, headings have anchors, images are charts, each shown once."""
+def _beside(name: str) -> str:
+    """Return a link to a file beside the page, which a mail may have left behind."""
+    return f'<a href="{name}">{name} beside this page</a>'
+
+
+def _markdown(text: str, charts: Mapping[str, Chart], shown: set[str], names: Collection[str] = ()) -> str:
+    """Return Markdown as HTML: raw HTML is text, headings have anchors, images are charts, each shown once.
+
+    Files of these names stand beside the page.
+    """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     seen: dict[str, int] = {}
@@ -172,6 +182,8 @@ def _markdown(text: str, charts: Mapping[str, Chart], shown: set[str]) -> str:
                 link.attrs = _target(str(link.attrGet("href")))
                 words.content = _PLACES.get(words.content, (words.content,))[0]
     found = parser.renderer.render(tokens, parser.options, {})
+    for name in names:
+        found = found.replace(f"<a>{name}</a>", _beside(name))
     number = itertools.count(1)
     found = re.sub("<table>", lambda _: f"{_scrolling(f'table {next(number)}')}<table>", found)
     return re.sub(
@@ -262,15 +274,17 @@ def _letter(found: re.Match[str]) -> str:
     return found[1]
 
 
-def _table(table: SortedTable) -> str:
+def _table(table: SortedTable, names: Collection[str]) -> str:
     head = "".join(
         f'<th scope="col"{_marks(table, at)}>{html.escape(column)}</th>' for at, column in enumerate(table.columns)
     )
     # The next cell, or the end of the row, ends a cell.
     rows = "\n".join(f"<tr>{''.join(_cell(table, at, cell) for at, cell in enumerate(row))}</tr>" for row in table.rows)
-    title = html.escape(table.title)
+    title, note = html.escape(table.title), _markdown(table.note, {}, set())
+    file = next((name for name in names if _PLACES.get(name, ("", ""))[1] == table.name), "")
+    note += f"<p>As a file: {_beside(file)}</p>" if file else ""
     return (
-        f'<section><h2 id="{table.name}">{title}</h2>{_scrolling(title)}<table class="data">'
+        f'<section><h2 id="{table.name}">{title}</h2>{note}{_scrolling(title)}<table class="data">'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div></section>"
     )
 

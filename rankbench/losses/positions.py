@@ -92,9 +92,9 @@ class NDCGFamily(Loss):
 
 
 class NDCG(NDCGFamily):
-    """One minus the normalized discounted cumulative gain, of gain G and discount F.
+    """One minus the normalized discounted cumulative gain.
 
-    A constant factor in F cancels: ``log`` and ``log2`` are the same loss. See
+    A constant factor in the discount F cancels: ``log`` and ``log2`` are the same loss. See
     `NDCGFamily` for ties, for Z(s) <= 0 and for values above 1.
 
     Prefer it for graded items whose top matters most. ``ndcg@10`` is ``ndcg:gain=identity,cutoff=10``: trec_eval's

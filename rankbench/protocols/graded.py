@@ -77,9 +77,11 @@ class Graded(Protocol):
             raise InputError(
                 f"part {missing[0] + 1} of {PARTS} of data set {dataset!s} has no query with two different labels"
             )
-        notes = [note]
+        notes, title = [note], self.splits[_TEST]
         if left := len(queries) - len(chosen):
-            notes.append(f"{left} of {count_text(len(queries), 'query')} left out: one item, or equal labels.")
+            title = title.replace(
+                ")", f"; {left} of {count_text(len(queries), 'query')} are left out: one item, or equal labels)"
+            )
         names = self.transforms.split("+") if self.transforms else []
         if names:
             notes.append(f"Features: {', then '.join(names)}.")
@@ -87,7 +89,8 @@ class Graded(Protocol):
         arrays = pack("items", x=kept.x, offsets=kept.offsets, labels=kept.labels)
         arrays |= pack("queries", parts=parts, names=np.array(kept.ids, np.str_))
         tested = tuple(kept.ids[q] for q in np.concatenate([_of_fold(parts, fold)[2] for fold in range(self.folds)]))
-        return Prepared(self, dataset, dataset.fingerprint(), {_TEST: tested}, arrays, 1.0, tuple(notes))
+        units = {_TEST: tested}
+        return Prepared(self, dataset, dataset.fingerprint(), units, arrays, 1.0, tuple(notes), {_TEST: title})
 
     def assumptions(self) -> list[str]:
         """Return what contenders learn from, what losses compare, and what intervals leave out."""

@@ -101,8 +101,10 @@ class OneStepAhead(LogProtocol):
         kept = [note for note in log.notes if note[1:].rstrip(".") != order[1:]]
         arrays = {name: log.arrays[name] for name in ("votes.names", "votes.ends")} | steps.packed()
         units: dict[Split, tuple[str, ...]] = {"heldout": stretch_names(named, steps)}
-        notes, count = (*kept, *_notes(steps)), votes.count
-        return Prepared(self, dataset, log.fingerprint, units, arrays, float(count), notes, pool=count)
+        notes, count, learned = (*kept, *_notes(steps)), votes.count, _learned(steps)
+        told = f" ({count - learned:,} of {count:,} votes: methods only learn from the first {learned:,})"
+        splits: dict[Split, str] = {"heldout": self.splits["heldout"] + told}
+        return Prepared(self, dataset, log.fingerprint, units, arrays, float(count), notes, splits, pool=count)
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot rank the items of a log; empty if it can."""
@@ -143,15 +145,19 @@ def _judged(steps: Steps, items: list[str], metrics: Sequence[str], cell: str, c
     return CellResult(cell, "done", "", math.nan, values, {}, info)
 
 
+def _learned(steps: Steps) -> int:
+    """Return the number of votes that methods learn from before the first one that is judged."""
+    return steps.votes_before(steps.tested.start)
+
+
 def _notes(steps: Steps) -> list[str]:
     """Return what a reader must know of when things happened."""
     sizes = np.bincount(steps.block_of_vote(), steps.whole[steps.tested], steps.count)
-    times, votes, learned = len(steps.starts) - 1, int(steps.whole.sum()), steps.votes_before(steps.tested.start)
+    times, votes = len(steps.starts) - 1, int(steps.whole.sum())
     gaps = np.diff([*map(steps.votes_before, steps.starts[steps.moments].tolist()), votes])
     later = "at once" if len(steps.moments) >= times - 1 else f"up to {int(gaps.max()):,} votes later"
     return [
-        f"Prequential: at each of {times:,} times a method predicts the votes from earlier ones, then learns from them."
-        f" Methods only learn from the first {learned:,} votes; the other {votes - learned:,} are judged.",
+        f"Prequential: at each of {times:,} times a method predicts votes from earlier ones, then learns from them.",
         "Methods that keep a state, as Elo does, learn after each time. The others are fitted again at "
         f"{len(steps.moments)} moments: they learn of a vote {later}. There are {MOMENTS} moments, or as many as "
         f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",

@@ -191,7 +191,7 @@ class Findings:
         """Return what a reader of a ranking must know, a line each; nothing where nothing was found."""
         found = []
         if self.sided():
-            found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT}")
+            found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT} (home sides are not)")
         if self.biased_judges:
             found.append(f"position-biased judges: {self.favored_sides()}: a preferred side, {_BY_LOT}")
         if self.repeats is not None and self.repeats.votes:

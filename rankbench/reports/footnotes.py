@@ -210,7 +210,8 @@ def _data_line(groups: Sequence[Group], *, named: bool) -> str:
     if n and (first.simulated or len(n) > 1 or not titles):  # a title tells the size of a log that is used as a whole
         parts.append(f"{_span(n)} {markdown(first.counts)}")
     parts += [f"{_span(times)} repetition{'s' * (times != [1])}"] if times else []
-    return f"{kind}{names}: {'; '.join(filter(None, parts))}.{_remarks(first)}"
+    assumed = " [Assumptions](details.md#the-data)." if first.simulated or judgments_simulated(first) else ""
+    return f"{kind}{names}: {'; '.join(filter(None, parts))}.{assumed}"
 
 
 def judgments_simulated(source: SourceRecord) -> bool:
@@ -231,11 +232,11 @@ def _span(counts: Sequence[int]) -> str:
     return " to ".join(map(grouped_digits, dict.fromkeys((counts[0], counts[-1]))))
 
 
-def _remarks(source: SourceRecord) -> str:
-    """Return a link to what was assumed of simulated data, or how columns of real data were read, where told."""
-    if source.simulated or judgments_simulated(source):
-        return " [Assumptions](details.md#the-data)."
-    return "".join(f" {markdown(sentence(text))}" for text in source.assumptions if not text.startswith("Losses "))
+def data_remarks(groups: Sequence[Group]) -> list[str]:
+    """Return what is assumed of real judgments, as how columns were read: a line for each group that tells of it."""
+    real = [group.first for group in groups if not (group.first.simulated or judgments_simulated(group.first))]
+    told = [[sentence(text) for text in source.assumptions if not text.startswith("Losses ")] for source in real]
+    return [*dict.fromkeys(markdown(" ".join(texts)) for texts in told if texts)]
 
 
 def data_facts(groups: Sequence[Group]) -> list[Node]:

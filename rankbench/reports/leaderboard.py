@@ -15,8 +15,8 @@ from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claims_section import claims_details, claims_section
 from rankbench.reports.document import Bullets, Heading, Image, Node, Paragraph
 from rankbench.reports.figures import DrawnFigure
-from rankbench.reports.footnotes import data_facts, data_lines, footnotes, source_groups, troubles
-from rankbench.reports.leaderboard_intro import at_a_glance, in_short, top_items
+from rankbench.reports.footnotes import data_facts, data_lines, data_remarks, footnotes, source_groups, troubles
+from rankbench.reports.leaderboard_intro import at_a_glance, in_short, named_otherwise, top_items
 from rankbench.reports.recommendation import Recommendation
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.stats.contrasts import FEWER_FIRST
@@ -37,13 +37,13 @@ def leaderboard(
     experiments = [part for section in analysis.sections for part in _experiment(section, figures)]
     sections: list[tuple[str, Sequence[Node]]] = [
         (PAGE, [Heading(1, markdown(record.title)), *asks, *_progress(analysis)]),
-        (PAGE, in_short(analysis, data_lines(groups))),
+        (PAGE, in_short(analysis, data_lines(groups), data_remarks(groups))),
         (PAGE, _titled("Recommendation", [Bullets(one.answer) for one in found])),
         (PAGE, _titled("Each experiment", [*at_a_glance(analysis), *_left_out(record)])),
         (PAGE, _titled("First in the ranking", top_items(analysis))),
         (PAGE, claims_section(analysis)),
         (PAGE, _titled("Versions", _made_by(record))),
-        (DETAILS, [Heading(1, f"{markdown(record.title)}: details"), *_how_to_read(record), *experiments]),
+        (DETAILS, [Heading(1, f"{markdown(record.title)}: details"), *_how_to_read(analysis), *experiments]),
         (DETAILS, _titled("Grounds of the recommendation", [part for one in found for part in one.grounds])),
         (DETAILS, claims_details(analysis)),
         (DETAILS, _titled("The data", data_facts(groups))),
@@ -70,7 +70,8 @@ def _progress(analysis: Analysis) -> list[Node]:
     return [Bullets((line,))]
 
 
-def _how_to_read(record: SuiteRecord) -> list[Node]:
+def _how_to_read(analysis: Analysis) -> list[Node]:
+    record = analysis.record
     if not (kinds := [source for source in record.sources if source.layout == "race"]):
         return []
     lines = [
@@ -100,6 +101,7 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
         if metric.caution
     }
     lines += [f"**{markdown(name)}** {caution}" for name, caution in cautions.items()]
+    lines += [f"Labels tell what an experiment varies: {one}." for one in named_otherwise(analysis, "spec")]
     return [Heading(2, "Words of the tables"), Bullets(tuple(lines))]
 
 

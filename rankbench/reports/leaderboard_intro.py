@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
-from rankbench.core.text import code, grouped_digits, interval_text, markdown, mean_text, number, sentence
+from rankbench.core.text import code, count_text, grouped_digits, interval_text, markdown, mean_text, number, sentence
 from rankbench.interfaces.cell import RANKING, VOTES, Layout, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
@@ -45,7 +46,7 @@ MOST_EXPERIMENTS = 3
 """Other experiments that the first screen names."""
 
 
-def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
+def in_short(analysis: Analysis, data: Sequence[str], remarks: Sequence[str]) -> list[Node]:
     """Return the data, the best contender, a table and the figure of the headline experiment, and how to verify them.
 
     Parameters
@@ -53,6 +54,8 @@ def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
     analysis : Analysis
     data : sequence of str
         A line for each data set, in Markdown.
+    remarks : sequence of str
+        Lines on the data that come after the answers.
     """
     section, record = headline_section(analysis), analysis.record
     claims = [claims_counted(analysis)] if any(one.answers for one in analysis.sections) else []
@@ -72,11 +75,11 @@ def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
     real = dict.fromkeys(code(source.dataset) for source in record.sources if source.dataset and not source.simulated)
     on = f" on {', '.join(real)}" if real else ""
     how = (
-        "Verify: `rankbench verify FOLDER --rerun 2` makes these files again from their rows, and computes two blocks "
-        f"again. Reproduce: run the suite {code(record.name)}{on} with the seed {code(str(record.seed))}. "
-        "All tables: [details.md](details.md)."
+        "Verify: `rankbench verify FOLDER --rerun 2` makes these files again from their rows, and computes two "
+        "repetitions again; FOLDER holds this page's `leaderboard.csv`. Reproduce: run the suite "
+        f"{code(record.name)}{on} with the seed {code(str(record.seed))}. All tables: [details.md](details.md)."
     )
-    lines += items_said(analysis)
+    lines += [*items_said(analysis), *remarks]
     return [*([Bullets(tuple(lines))] if lines else []), *parts, Paragraph(how)]
 
 
@@ -86,20 +89,24 @@ def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders])
     An experiment with the same best mean confirms it, unless others may be the best there, and none here.
     """
     first = next((one for one in leaders if one.rows), None)
-    best = first.rows[0].contender if first is not None else None
-    found = []
+    if first is None:
+        return []
+    best, found = first.rows[0], []
     for other in (one for one in analysis.sections if one is not section):
         for one in leaders_of(other):
-            compared = best in {row.contender for row in one.rows}
-            alike = compared and one.rows[0].contender == best
-            if compared and not (alike and (len(one.first) == 1 or (first is not None and not first.sure))):
+            # Experiments may give one label to different parameters, and one contender different labels.
+            compared = best.spec in {row.spec for row in one.rows}
+            alike = compared and one.rows[0].spec == best.spec
+            if compared and not (alike and (len(one.first) == 1 or not first.sure)):
                 name, verdict = best_and_verdict(one)
                 found.append(f"{code(other.sampler.experiment.name)} on {one.split_title}, {name} ({verdict})")
     if not found:
         return []
     left = len(found) - MOST_EXPERIMENTS
     more = f"; and {left} more, see *Each experiment*" if left > 0 else ""
-    return [f"Other experiments do not confirm **{markdown(str(best))}**: {'; '.join(found[:MOST_EXPERIMENTS])}{more}."]
+    return [
+        f"Other experiments do not confirm **{markdown(best.contender)}**: {'; '.join(found[:MOST_EXPERIMENTS])}{more}."
+    ]
 
 
 def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -> str:
@@ -165,7 +172,7 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
         for row in shown
     ]
     if len(rows) > len(shown):
-        notes.append(f"{len(rows) - len(shown)} more contenders in [details.md](details.md)")
+        notes.append(f"{count_text(len(rows) - len(shown), 'more contender')} in [details.md](details.md)")
     race = next(race for race in sampler.races if race.n == n)
     notes += ["an oracle knows the truth, and is no contender for the best"] if leaders.oracles else []
     if leaders.first != leaders.rows[: len(leaders.first)]:
@@ -226,16 +233,32 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
         f"{allowance}. *Not significant* does not mean equal: the "
         "data may be too few."
     )
-    return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
+    said = [*(f"{one}." for one in named_otherwise(analysis, "label")), *_judged_by(analysis)]
+    return [Grid.from_rows(columns, rows), Paragraph(note), Bullets(tuple(said))]
 
 
-def _judged_by(analysis: Analysis) -> list[Node]:
+def named_otherwise(analysis: Analysis, by: Literal["label", "spec"]) -> list[str]:
+    """Say what else a label, or the spec of a contender, goes with in other experiments; a text without period each."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for section in analysis.sections:
+        for arm in (arm for race in section.sampler.races for arm in race.arms):
+            label, spec = f"**{markdown(arm.label)}**", code(arm.spec)
+            one, other = (label, spec) if by == "label" else (spec, label)
+            found.setdefault(one, {}).setdefault(other, {})[markdown(section.sampler.experiment.name)] = None
+    return [
+        f"{one} is {', but '.join(f'{other} in {joined_words([*names])}' for other, names in others.items())}"
+        for one, others in found.items()
+        if len(others) > 1
+    ]
+
+
+def _judged_by(analysis: Analysis) -> list[str]:
     """Return sentences about the metrics and the splits of the table."""
     samplers = [section.sampler for section in analysis.sections]
     said = [said_of_metric(one.source.metric(one.metrics[0])) for one in samplers if one.source.layout == "race"]
     splits = [(one.source, split) for one in samplers for split in one.source.shown_splits()]
     said += [text for source, split in splits for text in said_of_split(source, split)]
-    return [Bullets(tuple(dict.fromkeys(said)))]
+    return [*dict.fromkeys(said)]
 
 
 def said_of_metric(metric: Metric) -> str:
@@ -319,6 +342,6 @@ def _first_item(section: Section, arm: Arm, split: Split) -> str:
     if low[best] == high[best] == 1:
         told = f"{who}, significantly higher than each other one"
     elif first is not None:
-        near, how = int(first[chosen].sum()), r"\*, 95%"
+        near, how = int(first[chosen].sum()), r"marked \* in the tables; comparisons with the best, 95%"
         told = f"{who}, and alone of them may be first" if near == 1 else f"{who}; {near} of them may be first"
     return f"By {markdown(arm.label)}, {told} ({how})."

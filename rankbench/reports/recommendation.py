@@ -61,12 +61,12 @@ def evidence(case: Case, reference: str) -> list[Node]:
     aligned = [Column(title, "left" if i < 3 else "right") for i, title in enumerate(titles)]
     runs = joined_words([f"{one.runs} in {code(one.name)}" for one in (case.main, *case.others)])
     said = (
-        f"Means are over held-out {case.counts}, each with a 95% interval *alone*. Places and verdicts rest on the 95% "
+        f"Means are over held-out {case.counts}, each with a 95% interval *alone*. Ranks and verdicts rest on the 95% "
         f"intervals of all differences between methods in {metric_names(case.main, case.metrics)} of "
         f"{joined_words([code(one.name) for one in case.told_by])}, which hold *all together*. *No significant "
         f"difference* does not mean equal. Runs: {runs}."
     )
-    return [Paragraph(said), Grid.from_rows([*aligned, Column("place", "center"), Column("verdict")], lines)]
+    return [Paragraph(said), Grid.from_rows([*aligned, Column("rank", "center"), Column("verdict")], lines)]
 
 
 def _line(case: Case, one: Evaluation, metric: str, row: Standing, reference: str) -> tuple[str, ...]:
@@ -190,7 +190,9 @@ def _doubts(case: Case) -> list[str]:
         if main.gap(metric, winner, base) > 0 and not case.within(main, metric, winner, base)
     ]
     for one in (main, *case.confirming):
-        name = code(one.name)
+        name, spec = code(one.name), next((row.spec for metric in one.rows if (row := one.row(metric, winner))), "")
+        if spec and spec != case.specs.get(winner, spec):
+            name += f" (there {code(spec)})"
         if not {winner, base} <= set(one.labels):
             found.append(f"{name} does not compare it with **{markdown(base)}**")
         elif one.worse(winner):

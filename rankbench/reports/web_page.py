@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from rankbench.core.component import first_problem
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.spec import Spec, Value, parse
-from rankbench.core.text import csv_cell, one_line
+from rankbench.core.text import code, csv_cell, one_line
 from rankbench.drawing.looks import assign_looks
 from rankbench.errors import InputError
 from rankbench.html.charts import chart_content
@@ -75,6 +75,9 @@ WORDS = {"experiment", "dataset", "metric", "split", "contender", "status", "cla
 PAGE_DATA = "page.json"
 """Data of the page's scripts, published where rows are kept elsewhere: a page can then be made without them."""
 
+MEANT = "[Details](details.md#the-contrasts-of-the-claims) say what each claim compares, and which side it claims."
+"""Words above the contrasts."""
+
 WITHOUT_DATA = "Made from tables alone: figures do not answer, and contenders are not compared in pairs."
 
 MOST_PAIRED = 100
@@ -113,17 +116,30 @@ def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
         for name in names
     ]
     tables = [
-        _table(name, title, files[f"{file}.csv"].decode(), columns, columns[:filters])
-        for name, file, title, columns, filters in (
-            ("standings", "leaderboard", "All standings", STANDINGS, 6),
-            ("claims", "claims", "Contrasts of the claims", CONTRASTS, 3),
+        _table(name, title, files[f"{file}.csv"].decode(), columns, columns[:filters], note)
+        for name, file, title, columns, filters, note in (
+            ("standings", "leaderboard", "All standings", STANDINGS, 6, _directions(data.better)),
+            ("claims", "claims", "Contrasts of the claims", CONTRASTS, 3, MEANT),
         )
         if files.get(f"{file}.csv", b"").count(b"\n") > 1
     ]
     details = files.get(DETAILS, b"").decode()
     copied = {"Make it again": data.again, "Cite": data.works}
     copied = {title: text for title, text in copied.items() if text}
-    return page_bytes(Page(title_of(words), words, tables, charts, details, data, copied))
+    return page_bytes(Page(title_of(words), words, tables, charts, details, data, copied, [*tables_of(files)]))
+
+
+def tables_of(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a report that stand beside its page as tables."""
+    return {name: files[name] for name in ("leaderboard.csv", "claims.csv", "units.csv") if name in files}
+
+
+def _directions(better: Mapping[str, str]) -> str:
+    """Say for each metric whether less or more is better, in Markdown."""
+    said: dict[str, list[str]] = {}
+    for metric, words in better.items():
+        said.setdefault(words, []).append(code(metric))
+    return " ".join(f"{words[:1].upper()}{words[1:]}: {', '.join(names)}." for words, names in said.items())
 
 
 def page_data(pages: Pages) -> bytes:
@@ -161,6 +177,12 @@ def page_data(pages: Pages) -> bytes:
         unpaired=unpaired,
         lists=[[*names] for names in lists],
         charts=charts,
+        better={
+            metric: section.sampler.source.metric(metric).better
+            for section in analysis.sections
+            if section.sampler.source.layout == "race"
+            for metric in section.sampler.metrics
+        },
         again=_commands(analysis.record, analysis.sections),
         works=bibliography(analysis),
     )
@@ -192,7 +214,8 @@ def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
     words = [f"{name} {shlex.quote(one_line(value))}" for name, value in dict.fromkeys(options)]
     suite = shlex.quote(one_line(record.name if known else f"{record.name}.toml"))
     command = " ".join([f"rankbench run --suite {suite}", *words, "--out FOLDER"])
-    return "".join([*notes, f"{command}\n", "rankbench verify FOLDER --rerun 2\n"])
+    folder = "# FOLDER is a new folder of yours, or to verify, the one with this page's leaderboard.csv.\n"
+    return "".join([*notes, folder, f"{command}\n", "rankbench verify FOLDER --rerun 2\n"])
 
 
 def _canonical_losses(experiment: Experiment) -> tuple[str, ...]:
@@ -202,7 +225,9 @@ def _canonical_losses(experiment: Experiment) -> tuple[str, ...]:
     return tuple(str(manager.get(Loss, text)) for text in experiment.losses)
 
 
-def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:
+def _table(
+    name: str, title: str, text: str, shown: Collection[str], filters: Collection[str], note: str
+) -> SortedTable:
     """Return columns of a CSV file as a table of the page, without those that are empty."""
     head, *rows = csv.reader(io.StringIO(text))
     filled = {column for column, *cells in zip(head, *rows, strict=True) if any(cells)}
@@ -216,6 +241,7 @@ def _table(name: str, title: str, text: str, shown: Collection[str], filters: Co
         filters={at for at, column in enumerate(shown) if column in filters},
         later={at for at, column in enumerate(shown) if column in LATER},
         opens=next((at for at, column in enumerate(shown) if column == "contender"), None),
+        note=note,
     )
 
 

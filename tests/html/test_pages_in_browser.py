@@ -11,8 +11,10 @@ import pytest
 from hostile_run import HOSTILE
 from in_browser import draw_all, lines_of, wait_for_count
 
-from rankbench.html.content import Page
+from rankbench.html.charts import chart_content
+from rankbench.html.content import Chart, Page
 from rankbench.html.page import page_bytes
+from rankbench.interfaces.figure import Dot, Drawing, Plot
 
 WIDTHS = (360, 800, 1400)
 
@@ -111,6 +113,39 @@ def test_figures_zoom_by_wheel_key_and_button(pages: dict[str, Path], opened: Ca
     assert places() != whole
     figure.get_by_label("show all").click()
     assert places() == whole
+
+
+def test_keys_zoom_at_the_pointer_else_at_the_line_at_0(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    dots = (Dot("a", "a", -0.3, -0.4, -0.2), Dot("b", "b", 0.1, 0.0, 0.2))
+    chart = chart_content(Drawing(((Plot(dots=dots, zero=True),),), ("a", "b")), {})
+    page_of = Page("Title", "![Words](figures/f.svg)", charts=[Chart("f", "words", b"", chart)])
+    (tmp_path / "page.html").write_bytes(page_bytes(page_of))
+    page = opened(tmp_path / "page.html")
+    draw_all(page)
+    plot = page.locator(".plots > div")
+
+    def zoomed() -> list[float]:
+        """Return where the line at 0 and the first dot stand after two zooms, and then show all again."""
+        plot.focus()
+        page.keyboard.press("+")
+        page.keyboard.press("+")
+        page.wait_for_timeout(100)
+        found = [
+            plot.locator(one).first.bounding_box() for one in (".layer_2_marks line", "[aria-roledescription=point]")
+        ]
+        page.keyboard.press("0")
+        page.wait_for_timeout(100)
+        return [box["x"] + box["width"] / 2 for box in found]
+
+    page.mouse.move(0, 0)
+    line, dot = (
+        plot.locator(one).first.bounding_box() for one in (".layer_2_marks line", "[aria-roledescription=point]")
+    )
+    places = [box["x"] + box["width"] / 2 for box in (line, dot)]
+    # 0.8 times 0.8 of the width is shown: distances grow by 1 / 0.64.
+    assert zoomed() == pytest.approx([places[0], places[0] + (places[1] - places[0]) / 0.64], abs=0.5)
+    page.mouse.move(places[1], dot["y"] + dot["height"] / 2)
+    assert zoomed() == pytest.approx([places[1] + (places[0] - places[1]) / 0.64, places[1]], abs=0.5)
 
 
 def test_figures_of_dots_hide_rows_and_intervals(pages: dict[str, Path], opened: Callable[..., Any]) -> None:

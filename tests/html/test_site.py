@@ -29,7 +29,7 @@ def test_the_page_of_certificates_says_how_to_make_them(tmp_path: Path) -> None:
     folder = tmp_path / "consistency"
     (folder / "certificates").mkdir(parents=True)
     (folder / "leaderboard.md").write_text("# Consistency\n", encoding="utf-8")
-    page, _ = folder_page(folder)
+    page, _, _ = folder_page(folder)
     assert b"\nrankbench certify --all FOLDER\n" in page
     assert WITHOUT_DATA.encode() not in page
 
@@ -37,7 +37,7 @@ def test_the_page_of_certificates_says_how_to_make_them(tmp_path: Path) -> None:
 def test_a_folder_with_one_text_is_a_page_of_it(tmp_path: Path) -> None:
     (tmp_path / "audit.md").write_text("# Audit of votes\n\n| a |\n|---|\n| 1 |\n", encoding="utf-8")
     (tmp_path / "audit.json").write_text("{}", encoding="utf-8")
-    page, words = folder_page(tmp_path)
+    page, words, _ = folder_page(tmp_path)
     assert b"<title>Audit of votes</title>" in page
     assert b'<table class="data md">' in page
     assert words.startswith("# Audit of votes")

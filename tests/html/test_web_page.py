@@ -42,6 +42,7 @@ from rankbench.store.published import open_results
 from rankbench.suites.suite_files import load_suite
 
 ASSETS = files("rankbench.html").joinpath("assets")
+TABLES = ("leaderboard.csv", "claims.csv")
 
 
 def elements(page: str) -> list[tuple[str, list[tuple[str, str | None]]]]:
@@ -65,7 +66,7 @@ def test_the_policy_allows_what_the_page_holds_and_nothing_else(run: Path) -> No
     assert policy.startswith("default-src 'none'; ")
     attributes = [one for _, attributes in elements(page) for one in attributes]
     loaded = {str(value).partition(",")[0] for name, value in attributes if name in ("src", "srcset", "href", "action")}
-    assert {link for link in loaded if link[0] != "#"} == {"data:image/svg+xml"}
+    assert {link for link in loaded if link[0] != "#"} == {"data:image/svg+xml", *TABLES}
     assert not [name for name, _ in attributes if name == "style" or name.startswith("on")]
     assert {tag for tag, _ in elements(page)}.isdisjoint({"link", "iframe", "object", "base", "b"})
 
@@ -81,12 +82,23 @@ def test_names_of_others_are_text(name: str) -> None:
     assert json.loads(data)["panels"] == {name: [[name, 0]]}
 
 
+def test_all_standings_say_which_direction_of_each_metric_is_better(run: Path) -> None:
+    page = (run / "leaderboard.html").read_text(encoding="utf-8")
+    (note,) = re.findall(r'<h2 id="standings">All standings</h2><p>(.*?)</p>', page)
+    rows = csv.DictReader(io.StringIO((run / "leaderboard.csv").read_text(encoding="utf-8")))
+    less = dict.fromkeys(row["metric"] for row in rows if row["direction"] == "minimize")
+    assert note == f"Less is better: {', '.join(f'<code>{metric}</code>' for metric in less)}."
+
+
 def test_links_lead_into_the_page_or_nowhere() -> None:
     words = "[a](details.md#the-data) [leaderboard.csv](leaderboard.csv) [units.csv](units.csv)"
     words += " [b](https://x.org/) [c](d.html)"
     page = page_bytes(Page("Title", words)).decode()
     assert '<a href="#the-data">a</a> <a href="#standings">All standings</a> <a>units.csv</a>' in page
     assert '<a href="https://x.org/">b</a> <a href="d.html">c</a>' in page
+    beside = page_bytes(Page("Title", words, files=["units.csv"]))
+    assert b' <a href="units.csv">units.csv beside this page</a>' in beside
+    assert b' <a href="a%22%20b/units.csv">units.csv</a>' in in_site(beside, "i.html", 'a" b', ["units.csv"])
 
 
 def differing(folder: Path) -> list[str]:
@@ -182,8 +194,13 @@ def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
     names = ["All standings", "Contrasts of the claims", "Two against each other", "Details", "Make it again", "Cite"]
     assert [one for one in headings(pages["run"]) if one in names] == names
     site = pages["site"].parent
-    assert sorted(path.name for path in site.iterdir()) == ["index.html", "past.html", "run.html", "submit.html"]
-    assert (site / "run.html").read_bytes() == in_site((run / "leaderboard.html").read_bytes(), "index.html")
+    assert sorted(path.name for path in site.glob("*.html")) == ["index.html", "past.html", "run.html", "submit.html"]
+    assert (site / "run.html").read_bytes() == in_site(
+        (run / "leaderboard.html").read_bytes(), "index.html", "run", TABLES
+    )
+    for name in TABLES:
+        assert (site / "run" / name).read_bytes() == (run / name).read_bytes()
+        assert f'<p>As a file: <a href="run/{name}">{name}</a></p>' in (site / "run.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["aggregate", "rank", "compare", "history"])
@@ -246,9 +263,10 @@ def test_the_command_says_what_a_run_changed_of_its_suite(run: Path) -> None:
     experiment = planned.model_copy(update={"repetitions": 3, "protocol": protocol})
     assert experiment.protocol != planned.protocol
     changed = {"name": "demo", "experiments": (experiment,), "source_index": {"figure-3": 0}}
+    folder = "# FOLDER is a new folder of yours, or to verify, the one with this page's leaderboard.csv.\n"
     again = "rankbench verify FOLDER --rerun 2\n"
     assert _commands(record.model_copy(update=changed), []) == (
-        f"rankbench run --suite demo --dataset web10k-like --set heldout=90 --reps 3 --out FOLDER\n{again}"
+        f"{folder}rankbench run --suite demo --dataset web10k-like --set heldout=90 --reps 3 --out FOLDER\n{again}"
     )
     less = {**changed, "experiments": (planned.model_copy(update={"n": (7,)}),)}
     note = "# The suite's figure-3 has other n, losses or parameters than this run.\n"
@@ -259,10 +277,10 @@ def test_the_command_says_what_a_run_changed_of_its_suite(run: Path) -> None:
     ]
     named = {"name": "graded", "experiments": (graded.model_copy(update={"losses": tuple(run_as)}),)}
     named["source_index"] = {"graded": 0}
-    assert _commands(record.model_copy(update=named), []).startswith("rankbench run --suite graded ")
+    assert _commands(record.model_copy(update=named), []).startswith(f"{folder}rankbench run --suite graded ")
     theirs = record.model_copy(update={"name": "my own"})
     note = "# rankbench has no suite of this name: give its file, and the options of this run that changed it.\n"
-    assert _commands(theirs, []) == f"{note}rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
+    assert _commands(theirs, []) == f"{note}{folder}rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
 
 
 class Deep(Method):
@@ -324,9 +342,6 @@ def test_works_of_one_label_are_all_cited() -> None:
     }  # fmt: skip
 
 
-TABLES = ("leaderboard.csv", "claims.csv")
-
-
 def test_a_page_of_a_published_folder_needs_no_rows(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing, "LARGEST", 0)
     ended = shutil.copytree(run, tmp_path / "run")
@@ -337,7 +352,7 @@ def test_a_page_of_a_published_folder_needs_no_rows(run: Path, tmp_path: Path, m
     apart.rename(tmp_path / "elsewhere")
     command = ["site", str(tmp_path / "out"), "--out", str(tmp_path / "site")]
     assert CliRunner().invoke(main, command).exit_code == 0
-    page = in_site((run / "leaderboard.html").read_bytes(), "index.html")
+    page = in_site((run / "leaderboard.html").read_bytes(), "index.html", "out", TABLES)
     assert (tmp_path / "site" / "out.html").read_bytes() == page
 
     data = tmp_path / "out" / PAGE_DATA

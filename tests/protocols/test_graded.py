@@ -107,6 +107,11 @@ def test_a_hash_deals_other_queries_to_parts_whatever_their_order():
     assert sorted(one.units["heldout"]) == sorted(names)
     assert {*other.units["heldout"]} == {*one.units["heldout"][: len(other.units["heldout"])]}
     assert "do not ship" in one.notes[0]
+    equal = frame(names)
+    first = pl.col("query_id").is_in(names[:2])
+    equal.__dict__["frame"] = equal.__dict__["frame"].with_columns(label=pl.when(first).then(1.0).otherwise("label"))
+    title = Graded(folds=1).prepare(equal, 1).splits["heldout"]
+    assert title.endswith(" that holds it out; 2 of 23 queries are left out: one item, or equal labels)")
 
 
 def test_losses_are_those_of_a_ranker_that_was_fitted_by_hand():

@@ -261,7 +261,8 @@ def line(frame: pl.DataFrame, name: str) -> str:
 
 
 def test_home_wins_are_said_by_aggregate_and_run_in_the_words_of_describe() -> None:
-    text = f"left wins {line(votes(), 'left wins')}: a preferred side, if sides were randomized"
+    why = "a preferred side, if sides were randomized (home sides are not)"
+    text = f"left wins {line(votes(), 'left wins')}: {why}"
     assert text.startswith("left wins 63.0% of 1,000 decisive votes (95%: 60.0% to 65.9%):")  # Wilson's
     assert text in rankbench.aggregate(votes()).notes
     assert text in rankbench.aggregate(votes(), by="query", intervals="bootstrap", replicates=9).notes

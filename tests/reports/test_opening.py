@@ -118,7 +118,7 @@ def test_ranks_from_1_beside_fewer_that_may_be_the_best_are_explained(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("mean", "shown"), [(0.0, "0.0000"), (1e-17, "0.0000"), (2.84e-5, "2.8e-05"), (-3e-7, "-3.0e-07"), (6e-5, "0.0001")]
+    ("mean", "shown"), [(0.0, "0"), (1e-17, "0"), (2.84e-5, "2.8e-05"), (-3e-7, "-3.0e-07"), (6e-5, "0.0001")]
 )
 def test_a_mean_that_is_not_zero_does_not_look_like_it(mean: float, shown: str) -> None:
     assert mean_text(mean) == shown
@@ -244,6 +244,21 @@ def test_the_first_screen_names_experiments_that_do_not_confirm_the_best(tmp_pat
     text = (tmp_path / "leaderboard.md").read_text()
     assert text.count("do not confirm") == 1
     assert re.search(r"do not confirm \*\*c0\*\*: `b` on [\w -]+, \*\*c1\*\* 0\.\d{4} \(significant, of 3\)\.\n", text)
+
+
+def test_contenders_are_the_same_elsewhere_by_their_specs_not_by_their_labels(tmp_path: Path) -> None:
+    """The best of `a` is the best of `b` by another label; its label stands for the worst one of `b`."""
+    plans = []
+    for name, labels, k in (("a", ("x", "y", "z"), (1, 2, 3)), ("b", ("w", "y", "x"), (1, 2, 4))):
+        losses = zip(labels, k, (0.0, 0.1, 0.2), strict=True)
+        contenders = [Contender(label, {"k": value}, loss, noise=0.001) for label, value, loss in losses]
+        plans.append(Plan(name, contenders, repetitions=8, baseline="y", extra=synthetic.drawn().extra))
+    report(synthetic.write(tmp_path, plans, {"heldout": 30}))
+    page, details = ((tmp_path / name).read_text() for name in ("leaderboard.md", "details.md"))
+    assert "do not confirm" not in page
+    assert "- **x** is `erm:label=0` in a, but `erm:label=2` in b.\n" in page
+    assert "**y** is" not in page
+    assert "- Labels tell what an experiment varies: `erm:label=0` is **x** in a, but **w** in b.\n" in details
 
 
 def test_the_best_by_one_loss_that_is_worse_by_another_is_said_to_be_so(

@@ -143,6 +143,13 @@ def test_a_winner_that_another_evaluation_does_not_confirm_is_no_advice(there: E
     assert answer(case(row("a"), apart=LEADS, others=[confirmed])).startswith("Use **a**")
 
 
+def test_a_label_that_stands_for_another_contender_elsewhere_is_said_to() -> None:
+    there = evaluation("by-time", row("a", mean=0.3, spec="a:b=1"))
+    said = "in `by-time` (there `a:b=1`) its mean is not better than that of the baseline"
+    for spec, count in (("a", 1), ("a:b=1", 0)):
+        assert answer(case(row("a"), apart=LEADS, others=[there], specs={"a": spec})).count(said) == count
+
+
 def test_other_evaluations_are_compared_with_the_baseline_of_this_one() -> None:
     """What another experiment calls its baseline is nobody's business here."""
     foreign = Evaluation(
@@ -220,7 +227,7 @@ def test_no_better_than_chance_is_said_of_intervals_alone(metric: str, level: fl
     found = table(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=CHANCE))
     assert found["methods", metric, "base"][2] == "baseline"
     assert {verdict for *_, verdict in found.values()} >= {
-        "no significant difference; not significantly better than chance (95% interval [0.0000, 1.0000] with all "
+        "no significant difference; not significantly better than chance (95% interval [0, 1.0000] with all "
         f"others of the page at once, chance level {level:.4g})"
     }
     # A journal without chance levels has none, whatever its metrics are called.

@@ -25,7 +25,7 @@ from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import SpecError, StoreError
 from rankbench.interfaces.protocol import NOBODY
 from rankbench.reports.document import terminal_of
-from rankbench.reports.footnotes import Group, data_lines
+from rankbench.reports.footnotes import Group, data_lines, data_remarks
 from rankbench.reports.headline import partial
 from rankbench.reports.results import Results, report
 from rankbench.reports.standings import COLUMNS
@@ -135,8 +135,12 @@ def four_items(tmp_path: Path, least: int, first: tuple[float, ...] = ()) -> Res
 @pytest.mark.parametrize(
     ("first", "said", "marked"),
     [
-        ((1, 1, 0, 0), r"; 2 of them may be first (\*, 95%)", "ab"),
-        ((0, 1, 0, 0), r", and alone of them may be first (\*, 95%)", "b"),
+        ((1, 1, 0, 0), r"; 2 of them may be first (marked \* in the tables; comparisons with the best, 95%)", "ab"),
+        (
+            (0, 1, 0, 0),
+            r", and alone of them may be first (marked \* in the tables; comparisons with the best, 95%)",
+            "b",
+        ),
         ((math.nan,) * 4, "", ""),
     ],
 )
@@ -254,10 +258,11 @@ def test_a_line_for_each_data_set_says_what_is_real_and_how_much_there_is() -> N
         "**REAL** features and labels, **SIMULATED** judgments (figure-3): `mq2008` ("
         f"{card.title}); 2 design queries; 2 held-out queries; 10 to 20 judgments; 5 repetitions. "
         "[Assumptions](details.md#the-data).",
-        "**REAL** (methods, items): `v.csv`; 5 items; 300 votes; 1 to 25 repetitions. a is read as left.",
+        "**REAL** (methods, items): `v.csv`; 5 items; 300 votes; 1 to 25 repetitions.",
         "**SIMULATED** (btl): 50 populations of 10 items; 10 judgments; 1 repetition. "
         "[Assumptions](details.md#the-data).",
     ]
+    assert data_remarks(groups) == ["a is read as left."]
     assert data_lines(groups[3:])[0].startswith("**SIMULATED**: 50 populations")
 
 
@@ -372,6 +377,7 @@ def test_text_from_outside_stays_on_one_line_without_control_characters(text: st
 
 def test_numbers() -> None:
     assert [number(v) for v in (0.12345, -1e-9, float("nan"), -0.5)] == ["0.1235", "0.0000", "—", "-0.5000"]
+    assert [number(v, sign=True) for v in (0.0, -0.0, 1e-17)] == ["0"] * 3
     assert number(0.5, sign=True) == "+0.5000"
     assert [number(v) for v in (-1e15, 12345678e90, 999e12)] == ["-1.0000e+15", "1.2346e+97", "999000000000000.0000"]
     assert number(2e15, 2, sign=True) == "+2.00e+15"

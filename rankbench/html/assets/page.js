@@ -133,11 +133,24 @@
     "+": ["zoom", 0.8], "-": ["zoom", 1.25], 0: [],
     ArrowLeft: ["pan", 0.1, "x"], ArrowRight: ["pan", -0.1, "x"], ArrowUp: ["pan", -0.1, "y"], ArrowDown: ["pan", 0.1, "y"],
   };
+  // Where a zoom leaves a plot as it is: under the pointer, else at a line at 0 that shows, else in the middle (null).
+  const pointed = new WeakMap(), based = new WeakMap();
+  const kept = (view, axis, scale) => {
+    const [low, high] = scale.domain();
+    if (pointed.has(view)) return scale.invert(pointed.get(view)[axis]);
+    return based.get(view).includes(axis) && low <= 0 && high >= 0 ? 0 : null;
+  };
+  const point = (view, event) => {
+    const box = view.container().querySelector("svg").getBoundingClientRect(), [x, y] = view.origin();
+    const {left, top} = view.padding(), at = {x: event.clientX - box.left - left - x, y: event.clientY - box.top - top - y};
+    const inside = at.x >= 0 && at.x <= view.width() && at.y >= 0 && at.y <= view.height();
+    if (inside) pointed.set(view, at); else pointed.delete(view);
+  };
   const move = (view, [change, amount, only]) => {
     for (const axis of ["x", "y"]) {
       const scale = view.scale(axis), form = scale.type === "log" ? "Log" : "Linear";
       if (scale.type === "band" || (only && only !== axis)) continue;
-      const arguments_ = change === "zoom" ? [null, amount] : [amount];
+      const arguments_ = change === "zoom" ? [kept(view, axis, scale), amount] : [amount];
       view.signal(`zoom_${axis}`, change ? vega[change + form](scale.domain(), ...arguments_) : null);
     }
     view.runAsync();
@@ -211,6 +224,9 @@
         loader: {load: () => Promise.reject(new Error("no network"))},
       });
       views.push(embedded.view);
+      based.set(embedded.view, ["x", "y"].filter(axis => spec.layer.some(one => one.encoding?.[axis]?.datum === 0)));
+      place.addEventListener("pointermove", event => point(embedded.view, event));
+      place.addEventListener("pointerleave", () => pointed.delete(embedded.view));
       place.addEventListener("keydown", event => {
         if (!(event.key in MOVES) || event.ctrlKey || event.metaKey || event.altKey) return;
         event.preventDefault();
@@ -427,11 +443,12 @@
       return [make("dt", name), told];
     }));
     const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+    const note = document.querySelector("#standings + p");
     head.append(...standings.titles.map(title => make("th", title, {scope: "col"})));
     for (const row of standings.rows.map(texts).filter(row => row[at] === label)) {
       body.insertRow().append(...row.map(text => make("td", text)));
     }
-    panel.querySelector(".rows").replaceChildren(table);
+    panel.querySelector(".rows").replaceChildren(...note ? [note.cloneNode(true)] : [], table);
     panel.showModal();
   });
 
