@@ -127,7 +127,7 @@ def _alike(prepared: Prepared, task: BlockTask) -> tuple[object, ...]:
 class Measured(NamedTuple):
     """Cost of a part of a block: its share of the block's work, the processor's seconds, peak of memory in bytes.
 
-    The seconds are those of one or two computations: the first one may load code.
+    The seconds are those of one or two computations: what the first one takes beyond the second is loading.
     """
 
     share: float
@@ -183,7 +183,7 @@ class _Ladder:
             return
         if cost is not None:
             share, seconds, self._points = cost.share, cost.taken[-1], _points(task)
-            # A smaller part that took longer has loaded code.
+            # A smaller part that took longer has loaded code, too.
             self._loading = max(self._loading, *(then - seconds for then in (cost.taken[0], *self.taken.values())))
             self.taken = {each: min(then, seconds) for each, then in self.taken.items()} | {share: seconds}
             self.memory = cost.memory
@@ -264,17 +264,21 @@ class _Measuring(ExitStack):
 def measure(file: Path, sent: SentTask, share: float, first: bool) -> Measured | None:
     """Compute about a share of a block, in a worker process; None if every contender failed.
 
-    The first part is computed again if it is quick: it may have loaded code.
+    Before the first part comes a small block, or the part itself if it is quick: they load code, and what a process
+    computes once.
     """
     prepared, task, _ = received(file, sent)
     part = prepared.protocol.part(prepared, task, share)
-    taken = list[float]()
-    while not taken or (first and len(taken) < 2 and taken[0] < _QUICK):
+    small = prepared.protocol.smaller(prepared, task) if first else None
+    blocks, taken = [block for block in (small, part[:2]) if block], list[float]()
+    while blocks:
         begin = time.process_time()
-        block = run_block(part.prepared, part.task)
+        found = run_block(*blocks.pop(0))
         taken.append(max(time.process_time() - begin, _LEAST))
-        if all(cell.status == "error" for cell in block.cells):
-            return None
+        if first and not small and len(taken) == 1 and taken[0] < _QUICK:
+            blocks.append(part[:2])
+    if all(cell.status == "error" for cell in found.cells):
+        return None
     drawn = prepared.protocol.draw_bytes
     rest = drawn(prepared, task) - drawn(part.prepared, part.task)
     return Measured(part.share, tuple(taken), peak_memory() + rest)

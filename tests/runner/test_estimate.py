@@ -246,15 +246,23 @@ def test_parts_grow_to_the_whole_block() -> None:
     assert climbed((0.8, 0.1)).parts == []
 
 
-def test_a_quick_part_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("few", "quick", "first", "sizes"),
+    [(20, 1e6, True, [20, 32]), (20, 1e6, False, [32]), (0, 1e6, True, [32, 32]), (0, 0.0, True, [32])],
+)
+def test_the_first_part_follows_a_small_block_or_is_computed_again(
+    few: int, quick: float, first: bool, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = get(Protocol, "repair").prepare(None, 1)
-    task = task_of(made, ["erm"], n=64)
+    task, computed = task_of(made, ["erm"], n=64), list[int]()
     monkeypatch.setattr(estimates, "received", lambda *_: (made, task, []))
-    for quick, first, computed in ((1e6, True, 2), (1e6, False, 1), (0.0, True, 1)):
-        monkeypatch.setattr(estimates, "_QUICK", quick)
-        found = measure(Path(), SentTask.from_task(task), 1.0, first)
-        assert found is not None
-        assert len(found.taken) == computed
+    monkeypatch.setattr(estimates, "_QUICK", quick)
+    monkeypatch.setattr(type(made.protocol), "few", few)
+    monkeypatch.setattr(estimates, "run_block", lambda of, part: computed.append(part.key.n) or run_block(of, part))
+    found = measure(Path(), SentTask.from_task(task), 0.5, first)
+    assert computed == sizes
+    assert found is not None
+    assert len(found.taken) == len(sizes)
 
 
 def test_plan_prints_what_it_estimates(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
