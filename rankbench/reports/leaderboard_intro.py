@@ -238,9 +238,9 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
 
 
 def named_otherwise(analysis: Analysis, by: Literal["label", "spec"]) -> list[str]:
-    """Say what else a label, or the spec of a contender, goes with in other experiments; a text without period each."""
+    """Say where experiments give one label to several contenders, or one contender several labels; without periods."""
     found: dict[str, dict[str, dict[str, None]]] = {}
-    for section in analysis.sections:
+    for section in (one for one in analysis.sections if one.sampler.source.layout == "race"):
         for arm in (arm for race in section.sampler.races for arm in race.arms):
             label, spec = f"**{markdown(arm.label)}**", code(arm.spec)
             one, other = (label, spec) if by == "label" else (spec, label)

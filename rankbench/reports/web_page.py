@@ -230,7 +230,12 @@ def _table(
 ) -> SortedTable:
     """Return columns of a CSV file as a table of the page, without those that are empty."""
     head, *rows = csv.reader(io.StringIO(text))
-    filled = {column for column, *cells in zip(head, *rows, strict=True) if any(cells)}
+    # Where nothing is drawn, n is 1 and says nothing.
+    filled = {
+        column
+        for column, *cells in zip(head, *rows, strict=True)
+        if any(cells) and (column != "n" or {*cells} != {"1"})
+    }
     shown = [column for column in shown if column in filled]
     return SortedTable(
         name,
@@ -323,7 +328,7 @@ def _pairs(section: Section, lists: dict[tuple[str, ...], int]) -> Iterator[Pair
         yield PairTable(
             experiment=sampler.experiment.name,
             dataset=csv_cell(sampler.source.dataset),
-            n=f"{race.n:,}",
+            n=f"{race.n:,}" if sampler.source.counts else "",
             metric=metric,
             split=sampler.source.short(split),
             units=sampler.source.judged_on,

@@ -90,6 +90,15 @@ def test_all_standings_say_which_direction_of_each_metric_is_better(run: Path) -
     assert note == f"Less is better: {', '.join(f'<code>{metric}</code>' for metric in less)}."
 
 
+def test_where_nothing_is_drawn_no_n_is_1(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    plan.n = (1,)
+    report(synthetic.write(tmp_path, [plan], counts=""))
+    page = tmp_path / "leaderboard.html"
+    assert not re.search(r'<th scope="col"[^>]*>n</th>', page.read_text(encoding="utf-8"))
+    assert {pairs["n"] for pairs in data_of(page)["pairs"]} == {""}
+
+
 def test_links_lead_into_the_page_or_nowhere() -> None:
     words = "[a](details.md#the-data) [leaderboard.csv](leaderboard.csv) [units.csv](units.csv)"
     words += " [b](https://x.org/) [c](d.html)"

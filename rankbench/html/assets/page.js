@@ -423,7 +423,7 @@
       const found = against(verdict), which = found.length ? `: ${found.join(", ")}` : "";
       return `${verdict} than ${found.length} of ${names.length - 1}${which}`;
     });
-    const {experiment, n, metric, split} = pairs, title = `${experiment}, n = ${n}, ${metric}, ${split}`;
+    const {experiment, n, metric, split} = pairs, title = `${experiment}, ${n && `n = ${n}, `}${metric}, ${split}`;
     return [[title, `${said.join("\n")}\n(each pair alone, 95% over ${kinds(pairs)[0][0]})`]];
   });
   document.addEventListener("click", event => {
