@@ -30,6 +30,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.audits.fewest_bounds import harmless_votes
 from rankbench.audits.fewest_exact import Fewest
 from rankbench.audits.information import inverse_information
 from rankbench.errors import ContenderDiverged, InputError
@@ -145,7 +146,8 @@ class Removal:
 def fewest_by_influence(removal: Removal, rivals: NDArray[np.int64]) -> Fewest | None:
     """Return a small set of units without which the first place changes, with a proved lower bound.
 
-    Refits without every set of one unit, of two, .. prove the bound, as long as they are at most 2,500.
+    `harmless_votes` proves the bound where units are votes; refits without every set of one unit more, of two more,
+    .. raise it, as long as they are at most 2,500.
 
     Parameters
     ----------
@@ -171,6 +173,8 @@ def fewest_by_influence(removal: Removal, rivals: NDArray[np.int64]) -> Fewest |
             best = rival, found
     known, most = np.unique(removal.units), min(_REFITS, _WORK / len(leads) ** 3)
     size, end = 1, len(known) if best is None else len(best[1])
+    if best is not None and len(known) == len(removal.votes):
+        size += harmless_votes(removal.votes, removal.method, leads, removal.first, end)
     while size < end:
         chosen_from = _different(removal) if size == 1 else known
         most -= comb(len(chosen_from), size)

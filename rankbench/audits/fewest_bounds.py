@@ -1,0 +1,228 @@
+r"""A proved number of votes whose removal leaves the first place of a Bradley-Terry model as it is, without refits.
+
+Let :math:`\hat s` be the scores of all votes, s those without a set R of votes, and p_v(s) the chance of the lower
+item of a vote's pair. Both are zeros of score equations, so
+
+.. math:: \bar H (\hat s - s) = q, \quad q = \sum_{v \in R} w_v (z_v - p_v(s)) b_v
+   + \sum_e (\hat h_e - h_e) (\tfrac12 - p_e(s)) b_e
+
+with z the points of the lower item, b the difference of two unit vectors, h Firth's pseudo-votes of a pair, and
+:math:`\bar H` the information between the two scores. As long as no lead of a pair e moves by more than
+:math:`\delta_e`, intervals of p follow, and :math:`L \preceq \bar H \preceq \rho L` with the Laplacian L of the least
+information. Then a lead x moves by at most
+
+.. math:: \frac{1 + 1 / \rho}{2} x^T L^{-1} q + \frac{1 - 1 / \rho}{2} \sqrt{x^T L^{-1} x} \sqrt{q^T L^{-1} q}
+
+and the k largest terms of the sums bound all sets of k votes. Where weights of R fall from 1 to 0, scores move without
+a jump. If all bounds are within :math:`\delta`, the leads are too, and :math:`\delta` may shrink to the bounds.
+Pseudo-votes come to m - 1 at most, and to 1 in a pair. Once :math:`\delta` is known, they are hat values that the
+monotonicity of effective resistances bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.audits.information import information_of_one
+from rankbench.interfaces.aggregator import CountAggregator
+from rankbench.ranking.votes import Votes
+
+_CELLS = 2e7
+"""Most pairs times kinds of votes: more take too long."""
+
+_ROUNDS, _START, _WIDER, _GAIN, _FAR = 60, 0.05, 1.05, 0.99, 6.0
+"""Rounds, the first delta, how much it grows beyond a bound, how much it must shrink to go on, and where it is given
+up."""
+
+_LEAST, _ROUNDED = 1e-3, 1e-6
+"""The least delta; how far solvers may stop from the scores."""
+
+Reals = NDArray[np.float64]
+
+
+def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: int, limit: int) -> int:
+    """Return a number of votes, below `limit`, whose removal is proved to leave the first place as it is.
+
+    Parameters
+    ----------
+    votes : Votes
+        A vote is a row.
+    method : CountAggregator
+        The answer is 0 for others than Bradley-Terry with a penalty.
+    leads : ndarray of float64, shape (m,)
+        Of the first item over each; nan on other scales, and the answer is then 0.
+    first : int
+    limit : int
+    """
+    counts, m = votes.counts(), len(leads)
+    if not isinstance(method, BradleyTerry) or not np.isfinite(leads).all():
+        return 0
+    firth, ridge = method.by_firth(counts), method.strength()
+    low, high = np.minimum(votes.winners, votes.losers), np.maximum(votes.winners, votes.losers)
+    pairs, pair = np.unique(low * np.int64(m) + high, return_inverse=True)
+    points = np.where(votes.ties, 0.5, votes.winners == low)
+    kinds, times = np.unique(np.column_stack([pair, points, votes.weights]), axis=0, return_counts=True)
+    if not (firth or ridge) or len(pairs) * len(kinds) > _CELLS:
+        return 0
+    judged = np.asarray(np.bincount(pair, votes.weights), np.float64)
+    numbers = kinds[:, 0].astype(np.int64)
+    known = _Known(first, leads, pairs // m, pairs % m, judged, ridge, firth, numbers, kinds[:, 1], kinds[:, 2], times)
+    least = 0
+    while limit - least > 1:
+        size = (least + limit) // 2
+        least, limit = (size, limit) if known.harmless(size) else (least, size)
+    return least
+
+
+def _chance(lead: Reals) -> Reals:
+    found: Reals = 1 / (1 + np.exp(-lead))
+    return found
+
+
+def _largest(values: Reals, counts: NDArray[np.int64], k: int) -> Reals:
+    """Return the sum of the k largest of each row, where the value of a column stands `counts` times."""
+    kept = min(k, values.shape[1])
+    at = np.argpartition(values, values.shape[1] - kept, axis=1)[:, values.shape[1] - kept :]
+    chosen = np.take_along_axis(values, at, 1)
+    order = np.argsort(-chosen, axis=1)
+    times = np.take_along_axis(counts[at], order, 1)
+    used = np.clip(k - (np.cumsum(times, axis=1) - times), 0, times)
+    found: Reals = (np.take_along_axis(chosen, order, 1) * used).sum(axis=1)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """A fitted log: pairs (E) with their votes; kinds of votes (K) with their pair, points, weight and number."""
+
+    first: int
+    leads: Reals
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    votes: Reals
+    ridge: float
+    firth: bool
+    pair: NDArray[np.int64]
+    points: Reals
+    weights: Reals
+    counts: NDArray[np.int64]
+
+    @cached_property
+    def margins(self) -> Reals:
+        """Lead of the lower item of each pair, shape (E,)."""
+        return self.leads[self.high] - self.leads[self.low]
+
+    @cached_property
+    def pseudo(self) -> Reals:
+        """Firth's pseudo-votes of each pair, its hat values, shape (E,)."""
+        bend = self.votes * information_of_one(self.margins)
+        return bend * self.resistances(self.inverse(bend)) if self.firth else np.zeros(len(bend))
+
+    @cached_property
+    def targets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Two ends of each lead, of pairs and then of the first over its rivals, shapes (T,)."""
+        rivals = np.delete(np.arange(len(self.leads)), self.first)
+        return np.concatenate([self.low, np.full(len(rivals), self.first)]), np.concatenate([self.high, rivals])
+
+    def inverse(self, bend: Reals) -> Reals:
+        """Return the inverse of the Laplacian of pairs with this information, and of the ridge, shape (m, m)."""
+        m = len(self.leads)
+        linked = np.zeros((m, m))
+        linked[self.low, self.high] = bend
+        linked += linked.T
+        found: Reals = np.linalg.inv(
+            np.diag(linked.sum(axis=0) + self.ridge) - linked + (0.0 if self.ridge else bend.sum() / m**2)
+        )
+        return found
+
+    def resistances(self, inverse: Reals) -> Reals:
+        """Return the variance of each pair's lead by an inverse, shape (E,)."""
+        own = np.diag(inverse)
+        found: Reals = own[self.low] + own[self.high] - 2 * inverse[self.low, self.high]
+        return found
+
+    def harmless(self, k: int) -> bool:
+        """Return whether no removal of k votes is proved to change the first place; False: not proved."""
+        edges = len(self.low)
+        box, shifts = np.full(edges, _START), None if self.firth else (np.zeros(edges), np.zeros(len(self.pair)))
+        rivals = np.delete(self.leads, self.first)
+        inside = False
+        for _ in range(_ROUNDS):
+            moved = self.moves(k, box, shifts)
+            bound = moved[:edges]
+            if not bound.max() < _FAR:
+                return False
+            if not inside and (bound > box).any():
+                box = _WIDER * np.maximum(box, bound)
+                continue
+            if (moved[edges:] < rivals - _ROUNDED).all():
+                return True
+            if inside and bound.max() > _GAIN * box.max():
+                return False
+            inside, box = True, np.clip(bound, _LEAST, box)
+            if self.firth and (shifts := self.pseudo_moves(k, box)) is None:
+                return False
+        return False
+
+    def moves(self, k: int, box: Reals, shifts: tuple[Reals, Reals] | None) -> Reals:
+        """Return bounds of the moves of leads while leads of pairs move by `box`, shape (T,): see the module.
+
+        Parameters
+        ----------
+        k : int
+        box : ndarray of float64, shape (E,)
+        shifts : (ndarray of shape (E,), ndarray of shape (K,)), optional
+            Bounds of the moves of a pair's pseudo-votes, and of a further move by the removal of a vote.
+        """
+        chances = [_chance(self.margins + side * box) for side in (-1, 1)]
+        slopes = [information_of_one(self.margins)]
+        slopes += [(one - _chance(self.margins)) / (side * box) for side, one in zip((-1, 1), chances, strict=True)]
+        least = np.minimum.reduce(slopes)
+        bend = (self.votes + self.pseudo) * least
+        inverse = self.inverse(bend)
+        ratio = float((information_of_one(np.maximum(np.abs(self.margins) - box, 0)) / least).max())
+        mean, rest = (1 + 1 / ratio) / 2, (1 - 1 / ratio) / 2
+        rows = inverse[self.targets[0]] - inverse[self.targets[1]]
+        pull = rows[:, self.low] - rows[:, self.high]
+        at = np.arange(len(rows))
+        length = np.sqrt(rows[at, self.targets[0]] - rows[at, self.targets[1]])
+        gains = np.maximum(self.points - chances[0][self.pair], 0) * self.weights
+        losses = np.maximum(chances[1][self.pair] - self.points, 0) * self.weights
+        by_kind = pull[:, self.pair]
+        down, up = (
+            _largest(np.maximum(one * np.maximum(by_kind, 0), other * np.maximum(-by_kind, 0)), self.counts, k)
+            for one, other in ((gains, losses), (losses, gains))
+        )
+        edges, reach = len(self.low), np.sqrt(self.resistances(inverse))
+        moved = np.concatenate([np.maximum(down, up)[:edges], down[edges:]])
+        norm = _largest((np.maximum(gains, losses) * reach[self.pair])[None], self.counts, k)[0]
+        far = np.maximum(*(np.abs(0.5 - chance) for chance in chances))
+        by_pair = np.vstack([far * np.abs(pull), far * reach])
+        square = far**2 / bend
+        if shifts is None:
+            once, some = np.ones(edges, np.int64), len(self.leads) - 1
+            pseudo = by_pair @ self.pseudo + _largest(by_pair, once, some)
+            pseudo[-1] = min(pseudo[-1], np.sqrt(square @ self.pseudo**2 + _largest(square[None], once, some)[0]))
+        else:
+            pseudo = by_pair @ shifts[0]
+            pseudo[-1] = min(pseudo[-1], np.sqrt(square @ shifts[0] ** 2))
+            pseudo += _largest(by_pair[:, self.pair] * shifts[1], self.counts, k)
+        found: Reals = mean * (moved + pseudo[:-1]) + rest * length * (norm + pseudo[-1])
+        return found
+
+    def pseudo_moves(self, k: int, box: Reals) -> tuple[Reals, Reals] | None:
+        """Return bounds of the moves of pseudo-votes in a box: see `moves`. None: no bound is known."""
+        near = information_of_one(np.maximum(np.abs(self.margins) - box, 0))
+        away = information_of_one(np.abs(self.margins) + box)
+        slack, tight = (self.resistances(self.inverse(self.votes * bend)) for bend in (away, near))
+        gone = _largest((self.weights * (away * slack)[self.pair])[None], self.counts, k)[0]
+        if gone >= 1:
+            return None
+        most = np.minimum(self.votes * near * slack / (1 - gone), 1.0)
+        fewest = self.votes * away * tight
+        return np.maximum(most - self.pseudo, self.pseudo - fewest), self.weights * (fewest / self.votes)[self.pair]
