@@ -83,6 +83,10 @@ class Block:
         return cls(design, said, len(design), repetition, entropy)
 
 
+UNFINISHED = 1e-6
+"""Share of the gradient norm at the start: a fit that stops above it lacks a minimum, not digits."""
+
+
 @dataclass(frozen=True)
 class Fitted:
     """Result of a method's learning from a block.

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.method import Fit, Problem, Solver
+from rankbench.interfaces.method import UNFINISHED, Fit, Problem, Solver
 from rankbench.optimizers.problems import QuadraticProblem
 
 
@@ -26,9 +26,6 @@ def finite(solver: str, value: float, gradient: NDArray[np.float64], iteration: 
 
 SUFFICIENT = 1e-4
 SHORTEST = 2.0**-30
-
-FLAT = 1e-6
-"""Share of the first gradient norm: where a search fails above it, the Hessian is at fault, below it rounding."""
 
 
 class Newton(Solver):
@@ -79,7 +76,7 @@ class Newton(Solver):
                 finite(self.name, value, hessian, iteration)
                 factor = _Factor(hessian)
             moved = self._search(problem, theta, value, gradient, factor.step(gradient))
-            while moved is None and fresh and norm > FLAT * first and factor.firmer():
+            while moved is None and fresh and norm > UNFINISHED * first and factor.firmer():
                 moved = self._search(problem, theta, value, gradient, factor.step(gradient))
             if moved is None:
                 if fresh:

@@ -18,6 +18,8 @@ from rankbench.stats.bootstrap import LAGS
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.records import SourceRecord
 
+STOPPED = "the solver stopped before the minimum, where losses may differ"
+
 
 def footnotes(race: Race, source: SourceRecord) -> list[str]:
     """Return notes on the tables of one n; where nothing is compared, on failures alone."""
@@ -87,10 +89,17 @@ def _optimality(race: Race) -> list[str]:
     if not (known := [arm for arm in race.arms if not math.isnan(arm.optimality)]):
         return []
     worst = max(known, key=lambda arm: arm.optimality)
-    return [
+    line = (
         f"Largest distance from its optimum where a fit stopped (gradient norm or duality gap): {worst.optimality:.1e} "
         f"({markdown(worst.label)})."
-    ]
+    )
+    return [line, *stopped_early(race)]
+
+
+def stopped_early(race: Race) -> list[str]:
+    """Name contenders whose solver gave up far from a minimum."""
+    labels = [markdown(arm.label) for arm in race.arms if any("unfinished" in one.info for one in arm.stored.values())]
+    return [f"**{', '.join(labels)}**: {STOPPED}."] if labels else []
 
 
 def troubles(race: Race) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rankbench.core.text import first_of, grouped_digits, markdown, mean_text, without_nan
 from rankbench.interfaces.cell import Split
@@ -12,6 +12,7 @@ from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
 from rankbench.reports.experiment_data import samplers_of
 from rankbench.reports.figures import DrawnFigure
+from rankbench.reports.footnotes import STOPPED
 from rankbench.reports.leaderboard_intro import items_said, who_is_best
 from rankbench.reports.leaders import headline_section, leaders_of
 from rankbench.reports.standings import Standing, best_first, standings_so_far
@@ -122,25 +123,28 @@ MOST_NAMED = 5
 """Contenders, and experiments, that one notice names."""
 
 
+NoticeKind: TypeAlias = Literal["skipped", "diverged", "failed", "stopped", "left out", "unused"]
+
+
 class Notice(NamedTuple):
     """A sentence about contenders that are not where a reader may look for them, or unused data.
 
     Attributes
     ----------
-    kind : {"skipped", "diverged", "failed", "left out", "unused"}
+    kind : {"skipped", "diverged", "failed", "stopped", "left out", "unused"}
     text : str
         Contender, place and reason, in one line.
     trace : str
         The traceback, if an exception was raised on this machine.
     """
 
-    kind: Literal["skipped", "diverged", "failed", "left out", "unused"]
+    kind: NoticeKind
     text: str
     trace: str = ""
 
 
 def notices(analysis: Analysis, figures: Sequence[DrawnFigure]) -> list[Notice]:
-    """Return notices of contenders that were skipped, diverged, failed or are missing in a figure, and of unused data.
+    """Return notices of contenders that failed, stopped early or are missing in a figure, and of unused data.
 
     A contender without numbers has one notice with its reason, not one for every figure. A contender that the
     suite's figure does not ask for is named under the figure alone.
@@ -150,16 +154,19 @@ def notices(analysis: Analysis, figures: Sequence[DrawnFigure]) -> list[Notice]:
 
 
 def _without_numbers(analysis: Analysis) -> list[Notice]:
-    places: dict[tuple[Literal["skipped", "diverged", "failed"], str], list[tuple[str, str, str]]] = {}
+    places: dict[tuple[NoticeKind, str], list[tuple[str, str, str]]] = {}
     traces: dict[tuple[str, str], str] = {}
     for section in analysis.sections:
         for arm in (arm for race in section.sampler.races for arm in race.arms):
             for repetition, stored in arm.stored.items():
-                if stored.status != "done":
-                    kind = stored.status if stored.status in ("skipped", "diverged") else "failed"
-                    place = arm.label, section.sampler.experiment.name, arm.cells[repetition]
-                    places.setdefault((kind, stored.reason), []).append(place)
-                    traces.setdefault((kind, stored.reason), stored.trace)
+                if stored.status == "done" and "unfinished" not in stored.info:
+                    continue
+                known: NoticeKind = stored.status if stored.status in ("skipped", "diverged") else "failed"
+                kind: NoticeKind = "stopped" if stored.status == "done" else known
+                reason = f"{STOPPED}; transform features, or raise lambda" if kind == "stopped" else stored.reason
+                place = arm.label, section.sampler.experiment.name, arm.cells[repetition]
+                places.setdefault((kind, reason), []).append(place)
+                traces.setdefault((kind, reason), stored.trace)
     found = []
     for (kind, reason), where in places.items():
         labels, experiments, cells = (list(dict.fromkeys(names)) for names in zip(*where, strict=True))

@@ -16,7 +16,7 @@ from rankbench.reports.claims_section import claims_counted
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm
 from rankbench.reports.figures import SampledResults
-from rankbench.reports.footnotes import judgments_simulated, thin
+from rankbench.reports.footnotes import judgments_simulated, stopped_early, thin
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.recommendation import joined_words
 from rankbench.reports.recommendation_facts import together_level
@@ -180,7 +180,7 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
     explained += [said_of_metric(source.metric(metric)), *said_of_split(source, split)]
     if any(cells[-1] == NO_DIFFERENCE for cells in against.values()):
         explained.append(f"*{NO_DIFFERENCE.capitalize()}* does not mean equal: more data may separate contenders.")
-    lines = f"{'; '.join(notes)}.", " ".join([*explained, *thin(race, source)])
+    lines = f"{'; '.join(notes)}.", " ".join([*stopped_early(race), *explained, *thin(race, source)])
     return [Grid.from_rows(columns, table, caption=lines[0]), Bullets(lines)]
 
 

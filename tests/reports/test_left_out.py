@@ -116,6 +116,15 @@ def test_the_items_of_an_added_contender_are_not_drawn(tmp_path: Path) -> None:
     assert ("trees", "the figure has the items of one contender, logistic", "misfit", "") in figure(folder).left_out
 
 
+def test_a_solver_that_gave_up_is_named_on_both_pages_and_on_the_terminal(tmp_path: Path) -> None:
+    folder = write(tmp_path, plan(RISK, synthetic.Contender("early", {"k": 3}, info={"unfinished": 0.1})))
+    (notice,) = report(folder).notices
+    assert notice.kind == "stopped"
+    assert notice.text.startswith("stopped: early (12 cells of figure-3): the solver stopped before the minimum")
+    for page in ("leaderboard.md", "details.md"):
+        assert "**early**: the solver stopped before the minimum" in (folder / page).read_text()
+
+
 def test_who_was_skipped_is_said_once_and_literally(tmp_path: Path) -> None:
     made = plan(RISK, synthetic.Contender("trees", {"leaves": 31}, fails=dict.fromkeys(range(6), ("skipped", ADVICE))))
     made.contenders[1].fails = {2: ("diverged", "[bold]no[/bold] numbers")}

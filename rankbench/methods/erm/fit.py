@@ -18,7 +18,7 @@ from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.cell import Curve
-from rankbench.interfaces.method import Block, Fit, Fitted, Problem, Solver, StepOptimizer
+from rankbench.interfaces.method import UNFINISHED, Block, Fit, Fitted, Problem, Solver, StepOptimizer
 from rankbench.interfaces.row_weights import check_weights
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels.random import seed_state
@@ -262,7 +262,11 @@ class _Fits:
         if isinstance(problem, ScoreProblem) and "smooth" in contender.surrogate.properties:
             error = self.targets[label].error
             self.errors[label] = 0.0 if error is None else problem.relative_error(fit.theta, error)
-        return self._fitted(contender, fit, self._info(label, contender))
+        info = self._info(label, contender)
+        if not fit.converged and penalty.smooth and "smooth" in contender.surrogate.properties:
+            start = float(np.linalg.norm(problem.value_and_gradient(np.zeros_like(fit.theta))[1]))
+            info |= {"unfinished": fit.optimality / start} if fit.optimality > UNFINISHED * start else {}
+        return self._fitted(contender, fit, info)
 
     def _fitted(
         self, contender: Composition, fit: Fit, info: dict[str, float], curves: dict[str, Curve] | None = None

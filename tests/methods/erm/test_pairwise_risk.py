@@ -116,3 +116,15 @@ def test_a_tie_is_half_a_win_each_way() -> None:
     found = [fitted(case, method).theta for case in (tied, halves, block)]
     np.testing.assert_array_equal(found[0], found[1])
     assert not np.allclose(found[0], found[2])
+
+
+def test_a_fit_says_which_share_of_the_first_gradient_is_left_where_that_is_much(weighted: Block) -> None:
+    """Stopped after a step; a tolerance below rounding is no such case."""
+    spec = "erm:aggregator=identity,surrogate=pairwise-logistic,k=1,lambda=1e-3,optimizer="
+    method = get(Method, f"{spec}newton(max_iterations=1)")
+    early = fitted(weighted, method)
+    start, left = (np.linalg.norm(slope(weighted, method, theta, 1e-5)) for theta in (np.zeros(4), early.theta))
+    assert early.info["unfinished"] == pytest.approx(left / start, rel=1e-3)
+    assert 1e-6 < early.info["unfinished"] < 1
+    for finished in ("newton", "newton(tolerance=1e-30)"):
+        assert "unfinished" not in fitted(weighted, get(Method, spec + finished)).info
