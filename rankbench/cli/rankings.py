@@ -39,7 +39,7 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
     tables = [_ranking_table(found)]
     return Answer(
         lambda: _ranking_record(found, log_sha256(log)),
-        tables if found.effects is None else [*tables, _effects_table(found.effects)],
+        tables if found.effects is None else [*tables, _effects_table(found)],
         frame=_honest(found),
         notes=found.notes,
         below=(said_of(found, marks=True), *_first_explained(ranked.table), *found.notes),
@@ -154,12 +154,14 @@ def effects_answer(found: Aggregation) -> Answer:
     if found.effects is None:
         raise TypeError("a ranking without covariates has no effects")
     record = {"method": found.method, "effects": found.effects.to_dicts()}
-    table = _effects_table(found.effects, said_of(found))
+    table = _effects_table(found, said_of(found))
     return Answer(record, [table], frame=found.effects, notes=found.notes)
 
 
-def _effects_table(effects: pl.DataFrame, title: str = "") -> Table:
+def _effects_table(found: Aggregation | ScoresOverTime, title: str = "") -> Table:
+    effects = pl.DataFrame() if found.effects is None else found.effects
     queries = ["query"] * ("query" in effects.columns)
+    names = [found.facts.get("by") or "query"] * len(queries)
     rows = [
         [
             *(row[name] for name in queries),
@@ -171,7 +173,7 @@ def _effects_table(effects: pl.DataFrame, title: str = "") -> Table:
         ]
         for row in effects.iter_rows(named=True)
     ]
-    columns = [*queries, "covariate", "effect (log-odds)", "95% interval", "of", "in words"]
+    columns = [*names, "covariate", "effect (log-odds)", "95% interval", "of", "in words"]
     return Table(columns, rows, (*range(len(queries) + 1), len(columns) - 1), title)
 
 
@@ -319,7 +321,7 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
     shown = Table(columns, map(_now_cells, now.iter_rows(named=True)), (1,), title)
     return Answer(
         record,
-        [shown] if found.effects is None else [shown, _effects_table(found.effects)],
+        [shown] if found.effects is None else [shown, _effects_table(found)],
         frame=table,
         notes=found.notes,
         below=(title, *_first_explained(found.now), *found.notes),

@@ -17,6 +17,8 @@ from scipy.special import expit
 
 import rankbench
 from rankbench.cli import main
+from rankbench.cli.rankings import effects_answer
+from rankbench.cli.shown import Table
 from rankbench.errors import InputError, SpecError
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
 
@@ -146,6 +148,7 @@ def test_each_category_has_effects_of_its_own() -> None:
     assert found.effects is not None
     assert found.effects["query"].unique(maintain_order=True).to_list() == ["de", "en"]
     assert any("leaves out lang 'fr'" in note for note in found.notes)
+    assert [part.columns[0] for part in effects_answer(found).parts if isinstance(part, Table)] == ["lang"]
     for lang in ("de", "en"):
         own = votes.with_columns(bold=bold).filter(lang=lang).drop("lang")
         alone = rankbench.aggregate(own, control="side, bold", intervals="auto")
