@@ -102,7 +102,7 @@ class OneStepAhead(LogProtocol):
         arrays = {name: log.arrays[name] for name in ("votes.names", "votes.ends")} | steps.packed()
         units: dict[Split, tuple[str, ...]] = {"heldout": stretch_names(named, steps)}
         notes, count, learned = (*kept, *_notes(steps)), votes.count, _learned(steps)
-        told = f" ({count - learned:,} of {count:,} votes: methods only learn from the first {learned:,})"
+        told = f" ({count - learned:,} of {count:,} votes; methods only learn from the first {learned:,})"
         splits: dict[Split, str] = {"heldout": self.splits["heldout"] + told}
         return Prepared(self, dataset, log.fingerprint, units, arrays, float(count), notes, splits, pool=count)
 

@@ -16,7 +16,7 @@ from rankbench.html.content import Chart, Page
 from rankbench.html.page import page_bytes
 from rankbench.interfaces.figure import Dot, Drawing, Plot
 
-WIDTHS = (360, 800, 1400)
+WIDTHS = (320, 800, 1400)
 
 NAMES = ("run", "aggregate", "rank", "compare", "history", "site")
 

@@ -160,7 +160,7 @@ def test_what_happens_when_is_said() -> None:
     data = Drifting(n=2000, times=1500)
     made, times = prepared(data), data.scan().select(pl.col("time").sort()).collect()["time"]
     warm = next(at for at in range(400, 2000) if times[at] != times[at - 1])
-    told = f"({2000 - warm:,} of 2,000 votes: methods only learn from the first {warm:,})"
+    told = f"({2000 - warm:,} of 2,000 votes; methods only learn from the first {warm:,})"
     assert made.splits["heldout"] == f"Votes to come, by stretches of time {told}"
     notes = " ".join(made.notes)
     assert "learn of a vote up to" in notes
