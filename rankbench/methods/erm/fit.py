@@ -263,7 +263,8 @@ class _Fits:
             error = self.targets[label].error
             self.errors[label] = 0.0 if error is None else problem.relative_error(fit.theta, error)
         info = self._info(label, contender)
-        if not fit.converged and penalty.smooth and "smooth" in contender.surrogate.properties:
+        smooth = penalty.smooth and "smooth" in contender.surrogate.properties
+        if smooth and not fit.converged and "quadratic" not in optimizer.needs:  # rounding alone ends a closed form
             start = float(np.linalg.norm(problem.value_and_gradient(np.zeros_like(fit.theta))[1]))
             info |= {"unfinished": fit.optimality / start} if fit.optimality > UNFINISHED * start else {}
         return self._fitted(contender, fit, info)

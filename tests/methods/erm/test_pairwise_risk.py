@@ -118,8 +118,10 @@ def test_a_tie_is_half_a_win_each_way() -> None:
     assert not np.allclose(found[0], found[2])
 
 
-def test_a_fit_says_which_share_of_the_first_gradient_is_left_where_that_is_much(weighted: Block) -> None:
-    """Stopped after a step; a tolerance below rounding is no such case."""
+def test_a_fit_says_which_share_of_the_first_gradient_is_left_where_that_is_much(
+    weighted: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped after a step; a tolerance below rounding is no such case, and a closed form never is."""
     spec = "erm:aggregator=identity,surrogate=pairwise-logistic,k=1,lambda=1e-3,optimizer="
     method = get(Method, f"{spec}newton(max_iterations=1)")
     early = fitted(weighted, method)
@@ -128,3 +130,7 @@ def test_a_fit_says_which_share_of_the_first_gradient_is_left_where_that_is_much
     assert 1e-6 < early.info["unfinished"] < 1
     for finished in ("newton", "newton(tolerance=1e-30)"):
         assert "unfinished" not in fitted(weighted, get(Method, spec + finished)).info
+    monkeypatch.setattr("rankbench.methods.erm.fit.UNFINISHED", 0.0)
+    for optimizer, named in (("newton", True), ("exact", False)):
+        least = get(Method, f"erm:surrogate=regression,optimizer={optimizer}(tolerance=1e-300)")
+        assert ("unfinished" in fitted(weighted, least).info) == named
