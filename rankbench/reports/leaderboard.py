@@ -101,7 +101,7 @@ def _how_to_read(analysis: Analysis) -> list[Node]:
         if metric.caution
     }
     lines += [f"**{markdown(name)}** {caution}" for name, caution in cautions.items()]
-    lines += [f"Labels tell what an experiment varies: {one}." for one in named_otherwise(analysis, "spec")]
+    lines += [f"Each experiment labels its contenders: {one}." for one in named_otherwise(analysis, "spec")]
     return [Heading(2, "Words of the tables"), Bullets(tuple(lines))]
 
 

@@ -245,11 +245,11 @@ def named_otherwise(analysis: Analysis, by: Literal["label", "spec"]) -> list[st
             label, spec = f"**{markdown(arm.label)}**", code(arm.spec)
             one, other = (label, spec) if by == "label" else (spec, label)
             found.setdefault(one, {}).setdefault(other, {})[markdown(section.sampler.experiment.name)] = None
-    return [
-        f"{one} is {', but '.join(f'{other} in {joined_words([*names])}' for other, names in others.items())}"
-        for one, others in found.items()
-        if len(others) > 1
-    ]
+    lines = []
+    for one, others in found.items():
+        first, *more = (f"{other} in {joined_words([*names])}" for other, names in others.items())
+        lines += [f"{one} is {first}, but {joined_words(more)}"] if more else []
+    return lines
 
 
 def _judged_by(analysis: Analysis) -> list[str]:

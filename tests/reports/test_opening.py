@@ -258,7 +258,7 @@ def test_contenders_are_the_same_elsewhere_by_their_specs_not_by_their_labels(tm
     assert "do not confirm" not in page
     assert "- **x** is `erm:label=0` in a, but `erm:label=2` in b.\n" in page
     assert "**y** is" not in page
-    assert "- Labels tell what an experiment varies: `erm:label=0` is **x** in a, but **w** in b.\n" in details
+    assert "- Each experiment labels its contenders: `erm:label=0` is **x** in a, but **w** in b.\n" in details
 
 
 def test_the_best_by_one_loss_that_is_worse_by_another_is_said_to_be_so(
