@@ -132,7 +132,8 @@ class PairwiseSurrogate(Surrogate):
 
     def ddphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the second derivative at each margin."""
-        raise TypeError(f"surrogate {self.name!r} is not twice differentiable")
+        promised = ", which its property 'smooth' promises" if "smooth" in self.properties else ""
+        raise TypeError(f"surrogate {self.name!r} is not twice differentiable: it has no ddphi{promised}")
 
     def edges(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the factor and the offset of each edge from its positive weight: by default the weight, and 0."""

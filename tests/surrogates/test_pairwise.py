@@ -1,4 +1,5 @@
 import math
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankbench.core.component import Property
 from rankbench.surrogates.pairwise import (
     PairwiseExponential,
     PairwiseHinge,
@@ -48,8 +50,14 @@ def risk(surrogate, alpha, graph):
 
 def test_what_is_not_smooth_has_no_second_derivative():
     assert PairwiseHinge().phi_kernels()[2] is None
-    with pytest.raises(TypeError, match="not twice differentiable"):
+    with pytest.raises(TypeError, match="not twice differentiable: it has no ddphi$"):
         PairwiseHinge().ddphi(np.zeros(1))
+
+    class Declared(PairwiseHinge):
+        properties: ClassVar[frozenset[Property]] = frozenset({"smooth"})
+
+    with pytest.raises(TypeError, match="no ddphi, which its property 'smooth' promises"):
+        Declared().ddphi(np.zeros(1))
 
 
 def test_far_margins_of_the_logistic_neither_overflow_nor_vanish():
