@@ -50,7 +50,7 @@ def risk(surrogate, alpha, graph):
 
 def test_what_is_not_smooth_has_no_second_derivative():
     assert PairwiseHinge().phi_kernels()[2] is None
-    with pytest.raises(TypeError, match="not twice differentiable: it has no ddphi$"):
+    with pytest.raises(TypeError, match=r"not twice differentiable: it has no ddphi$"):
         PairwiseHinge().ddphi(np.zeros(1))
 
     class Declared(PairwiseHinge):
