@@ -50,9 +50,12 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str, keep: Fil
         return open_source(log, columns=asked, reader=reader, keep=keep)
     except InputError as error:
         try:
-            table = open_source(log, columns=columns, reader=reader, keep=keep).table
+            found = open_source(log, columns=columns, reader=reader, keep=keep)
         except (InputError, SpecError):
             raise error from None
+        if (column := found.remarks.columns.get(by or "", by)) != by:  # a role, as judge
+            return opened_log(log, columns=columns, by=column, reader=reader, keep=keep)
+        table = found.table
         if table.row == "comparisons":
             raise
         raise SpecError(f"--by {by}: rankings by another column than the query are of votes, not of {table}") from None

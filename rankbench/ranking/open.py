@@ -14,7 +14,7 @@ from rankbench.data.readers.choose import is_pattern, partition_keys
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import scan_address, shown_address
-from rankbench.data.tables.checks import checked, judgments_of, table_kind, table_of
+from rankbench.data.tables.checks import checked, judgments_of, table_of
 from rankbench.data.tables.column_roles import OPTIONS
 from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.data.tables.schemas import REST
@@ -135,7 +135,7 @@ def _opened(log: Log, columns: str, reader: str) -> LogSource:
     if isinstance(found, LogAddress):
         return _remarked(shown_address(found.address), lambda: scan_address(found.address, found.columns))
     if not isinstance(found, LogFile):
-        return LogSource(str(log), None, table_kind(found.table), found.scan())
+        return _remarked(str(log), found.scan)
     path, chosen = found.path, found.chosen
     parquet = None
     with readable(path):

@@ -15,6 +15,7 @@ from drawn_votes import named, two_items
 
 import rankbench
 from rankbench.errors import InputError, SpecError
+from rankbench.ranking.open import open_source
 from rankbench.ranking.pictures import judgments_text
 
 choix = pytest.importorskip("choix")
@@ -282,6 +283,14 @@ def test_shipped_data_sets_are_ranked_by_any_column() -> None:
     cup = found.table.filter(query="FIFA World Cup")
     assert cup["item"][0] in ("Brazil", "Germany", "Argentina", "Italy")
     assert found.facts["n"] == 49_520
+
+
+def test_a_column_may_be_called_by_its_role(llmfao: pl.DataFrame) -> None:
+    """The column of judges is called worker: in a data set, in a frame, and in what an audit may name."""
+    by_worker = rankbench.aggregate(llmfao, "win-rate", by="worker").table
+    for log in (llmfao, "llmfao"):
+        assert rankbench.aggregate(log, "win-rate", by="judge").table.equals(by_worker)
+    assert open_source("llmfao").remarks.columns["judge"] == "worker"
 
 
 def test_data_sets_without_names_of_columns_say_so() -> None:
