@@ -304,7 +304,7 @@ def test_the_interval_holds_zero_if_the_test_does_not_reject_it(seed: int, matte
     assert (pool["p"] <= 0.05) == matters
     assert pool["lower"] == 0
     assert found.notes[0].startswith("lang matters: " if matters else "lang shows no significant effect: ")
-    assert f"(95% interval {'above 0' if matters else '0.0000'} to " in found.notes[1]
+    assert f"(95% interval {'above 0' if matters else '0'} to " in found.notes[1]
 
 
 @pytest.mark.parametrize("method", ["bradley-terry", "bradley-terry:ridge=0", "davidson", "davidson:penalty=none"])
