@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
-LOGS = 2000
+LOGS = 1000
 SCORE_TABLES = (
     ("10 equal systems, 20 tasks", 20, 0.0),
     ("10 equal systems, 100 tasks", 100, 0.0),

@@ -1,4 +1,7 @@
-"""Check the local links of a built site: ``site_links.py build/docs`` names each that leads nowhere, and fails then."""
+"""Check the pages of a built site: ``site_links.py build/docs``.
+
+It names each local link that leads nowhere, and each page that is too large for a mail, and fails then.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+LARGEST = 2_500_000
+"""Bytes of a page."""
 
 
 class Links(HTMLParser):
@@ -44,6 +50,8 @@ def broken(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    wrong = broken(Path(sys.argv[1]))
-    print("\n".join(wrong) or "every local link of the site leads somewhere")
+    site = Path(sys.argv[1])
+    sizes = {page: page.stat().st_size for page in sorted(site.rglob("*.html"))}
+    wrong = broken(site) + [f"{page}: {size:,} bytes" for page, size in sizes.items() if size > LARGEST]
+    print("\n".join(wrong) or f"every local link leads somewhere; the largest page has {max(sizes.values()):,} bytes")
     sys.exit(bool(wrong))
