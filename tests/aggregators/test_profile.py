@@ -27,7 +27,8 @@ def searched(counts: PairCounts, scores: np.ndarray, item: int, drop: float) -> 
             trial[item] = value
             # All scores sum to zero, the last one among the others makes it so.
             trial[others] = np.append(free, -value - free.sum())
-            return -penalized(counts, trial[1:] - trial[0], davidson=False).real
+            with np.errstate(divide="ignore", invalid="ignore"):  # a search may try scores too far apart
+                return -penalized(counts, trial[1:] - trial[0], davidson=False).real
 
         start = scores[others] + (scores[item] - value) / (m - 1)
         return -float(minimize(loss, start[:-1], method="BFGS", options={"gtol": 1e-7}).fun)

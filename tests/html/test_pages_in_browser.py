@@ -20,6 +20,8 @@ WIDTHS = (320, 800, 1400)
 
 NAMES = ("run", "aggregate", "rank", "compare", "history", "site")
 
+pytestmark = pytest.mark.usefixtures("chromium")  # before pages are made, which need a while
+
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", NAMES)

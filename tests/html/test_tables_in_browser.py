@@ -18,6 +18,8 @@ from rankbench.html.content import Page, PageData, PairTable, SortedTable
 from rankbench.html.page import page_bytes
 from rankbench.reports.web_page import TITLES
 
+pytestmark = pytest.mark.usefixtures("chromium")  # before pages are made, which need a while
+
 
 def shown_rows(page: Any, table: str = "standings") -> list[list[str]]:
     grid = page.locator(f"section:has(#{table}) table.data")
