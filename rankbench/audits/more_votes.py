@@ -167,7 +167,7 @@ def _row(board: VoteBoard, what: str, k: int, only: int | None) -> dict[str, obj
     votes = design.allocated() if ratios[hardest] <= _MOST else np.full((1, 1), math.inf)
     found = float(votes.sum())
     if not math.isfinite(found):
-        return row | {"more votes as today": None, "on the best pairs": None, "compare next": "—"}
+        return row | {"more votes as today": None, "on the best pairs": None, "compare next": "lead too small to show"}
     largest = [divmod(int(at), len(votes)) for at in np.argsort(-votes, axis=None, kind="stable")[:_SHOWN]]
     shown = [f"{board.items[i]} and {board.items[j]} {votes[i, j] / found:.0%}" for i, j in largest if votes[i, j] > 0]
     return row | {

@@ -97,28 +97,30 @@ def sides(board: VoteBoard) -> Probe:
     name, question = "sides", "Does the left win more than half?"
     votes = votes_with_points(board.source.frame)
     names = votes.collect_schema().names()
-    position = position_bias(votes, accuse=False)[0]
+    position, biased = position_bias(votes)
     if position is None:
         return Probe(name, question, "not known: the log does not say who stood left, or no vote is decisive")
     judge = pl.col("judge") if position.by_judge else pl.int_range(pl.len())
     ahead = (_points_of_left(names) - 0.5).round(9).sign()
     leads = votes.select(judge=judge, ahead=ahead).group_by("judge").agg(pl.col("ahead").sum()).collect()["ahead"]
-    found = np.sort(leads.to_numpy())
+    lead = np.sort(leads.to_numpy())
     if position.by_judge:
-        signs = np.random.default_rng([board.seed, 36]).choice([-1.0, 1.0], (SIGNS, len(found)))
-        p = (1 + int((np.abs(signs @ found) >= abs(found.sum())).sum())) / (1 + SIGNS)
+        signs = np.random.default_rng([board.seed, 36]).choice([-1.0, 1.0], (SIGNS, len(lead)))
+        p = (1 + int((np.abs(signs @ lead) >= abs(lead.sum())).sum())) / (1 + SIGNS)
     else:
         from scipy.stats import binomtest
 
-        p = float(binomtest(int((found > 0).sum()), int((found != 0).sum())).pvalue) if found.any() else 1.0
+        p = float(binomtest(int((lead > 0).sum()), int((lead != 0).sum())).pvalue) if lead.any() else 1.0
+    found = Findings(position, biased, None)
     facts = {"share": position.share, "lower": position.lower, "upper": position.upper, "votes": position.votes}
-    return Probe(name, question, f"left wins {Findings(position, None, None).left_wins()}", p, facts)
+    said = f"; position-biased judges: {found.favored_sides()}" if biased else ""
+    return Probe(name, question, f"left wins {found.left_wins()}{said}", p, facts)
 
 
 def controlled_ranking(
     log: Log, source: LogSource, method: Aggregator, *, columns: str, reader: str, keep: Filter, seed: int
 ) -> Aggregation | None:
-    """Return the ranking without the effects that `data describe` proposes to control for; None: it has none.
+    """Return the ranking without the effects of side and of columns of the two items; None: the log has none.
 
     Parameters
     ----------
@@ -131,8 +133,8 @@ def controlled_ranking(
     """
     if not isinstance(method, ControlledAggregator):
         return None
-    position = position_bias(votes_with_points(source.frame), accuse=False)[0]
-    terms = offered_controls(log, source, position, columns=columns, reader=reader, keep=keep)
+    side = "first" in source.frame.collect_schema().names()
+    terms = offered_controls(log, source, side, columns=columns, reader=reader, keep=keep)
     if not terms:
         return None
     asked: dict[str, Any] = {"columns": columns, "reader": reader, "seed": seed, **asdict(keep)}

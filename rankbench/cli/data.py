@@ -111,7 +111,8 @@ def describe(table: str, reader: str, columns: str, **kept: Any) -> Answer:
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
         position = summary.facts.get("position")
-        controls = offered_controls(table, source, position, columns=columns, reader=reader, keep=keep)
+        side = position is not None and not position.lower <= 0.5 <= position.upper
+        controls = offered_controls(table, source, side, columns=columns, reader=reader, keep=keep)
     read = source.remarks
     said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
     said |= ({"controls": controls} if controls else {}) | ({"filter": keep.as_dict()} if keep else {})

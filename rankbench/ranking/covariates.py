@@ -19,7 +19,6 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
 from rankbench.interfaces.table import with_column
 from rankbench.plugin.manager import get
-from rankbench.ranking.judges import Position
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.rank import (
@@ -242,22 +241,20 @@ _MOST = 8
 _OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
 
 
-def offered_controls(
-    log: Log, source: LogSource, position: Position | None, *, columns: str, reader: str, keep: Filter
-) -> list[str]:
+def offered_controls(log: Log, source: LogSource, side: bool, *, columns: str, reader: str, keep: Filter) -> list[str]:
     """Return terms of ``--control`` for a log: those that a ranking takes, all together; none if it holds no votes.
 
-    ``side`` where the left wins more, or less, than half of the votes by its interval; and columns of numbers that the
-    file has for each of the two items. Columns that the default method rejects are left out: with words or missing
-    values, with one value in all votes, or with values that follow from the items or from terms before.
+    They are columns of numbers that the file has for each of the two items, and ``side`` on demand. Columns that the
+    default method rejects are left out: with words or missing values, with one value in all votes, or with values that
+    follow from the items or from terms before.
 
     Parameters
     ----------
     log : path, frame or str
     source : LogSource
         It, opened.
-    position : Position, optional
-        Share of the votes that the left won; None: the log does not tell.
+    side : bool
+        Offer ``side``, too.
     columns, reader : str
     keep : Filter
         As it was opened.
@@ -265,7 +262,7 @@ def offered_controls(
     if source.table.row != "comparisons":
         return []
     terms: dict[str, tuple[str, ...]] = {}
-    if position is not None and not position.lower <= 0.5 <= position.upper:
+    if side:
         terms["side"] = ()
     known = sided_columns(source.remarks.left, source.remarks.columns)
     # Scores of a match that is read by its winner are who won, in other words.

@@ -124,6 +124,7 @@ def test_of_equal_items_no_number_of_votes_is_enough() -> None:
     probe = next(one for one in rankbench.audit(log).probes if one.name == "more-votes")
     assert "too small for any number of votes" in probe.answer
     assert probe.table["on the best pairs"].to_list() == [None, None]
+    assert probe.table["compare next"].to_list() == ["lead too small to show"] * 2
 
 
 @pytest.mark.long

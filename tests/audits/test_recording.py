@@ -59,16 +59,30 @@ def test_covariates_are_taken_out_of_the_scores() -> None:
     log = pl.DataFrame({"left": names[left], "right": names[right], "winner": won})
     whole = log.with_columns(length_left=lengths[0], length_right=lengths[1])
     method = "bradley-terry:penalty=firth"
-    plain, board = (board_of(one, method) for one in (log, whole))
+    won = pl.col("winner") == "left"
+    sideless = whole.select(
+        winner=pl.when(won).then("left").otherwise("right"), loser=pl.when(won).then("right").otherwise("left")
+    )
+    plain, board = (board_of(one, method) for one in (sideless, whole))
     asked: dict[str, Any] = {"columns": "", "reader": "", "keep": Filter(), "seed": 1}
-    assert recording.controlled_ranking(log, plain.source, plain.method, **asked) is None
+    assert recording.controlled_ranking(sideless, plain.source, plain.method, **asked) is None
     assert recording.covariates(plain).answer.startswith("not known")
     found = recording.controlled_ranking(whole, board.source, board.method, **asked)
     probe = recording.covariates(replace(board, controlled=found))
     assert "without these effects a is first in place of b" in probe.answer
-    effect = probe.table.row(by_predicate=pl.col("covariate") == "length", named=True)
-    assert effect["lower"] < 1.5 * effect["unit"] < effect["upper"]
+    for name, true in (("length", 1.5), ("side", 0.0)):
+        effect = probe.table.row(by_predicate=pl.col("covariate") == name, named=True)
+        assert effect["lower"] < true * effect["unit"] < effect["upper"]
     assert probe.p is None
+
+
+def test_sides_name_a_judge_who_always_votes_left() -> None:
+    log = both_orders(4)
+    always = log.with_columns(winner=pl.when(pl.col("judge") == "j0").then(pl.lit("left")).otherwise("winner"))
+    votes = (log["judge"] == "j0").sum()
+    found = recording.sides(board_of(always)).answer
+    assert found.endswith(f"position-biased judges: 1: 'j0' ({votes} left of {votes})")
+    assert "biased" not in recording.sides(board_of(log)).answer
 
 
 def test_p_of_sides_is_that_of_all_signs_of_judges() -> None:

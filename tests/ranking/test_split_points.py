@@ -140,7 +140,8 @@ def test_describe_counts_rows_and_points() -> None:
     swapped = pl.concat([LEVEL, LEVEL.rename({"left": "right", "right": "left"}).select(LEVEL.columns)])
     source = open_source(swapped)
     position = describe(source.frame).facts["position"]
-    assert offered_controls(swapped, source, position, columns="", reader="", keep=Filter()) == ["side"]
+    assert not position.lower <= 0.5 <= position.upper
+    assert offered_controls(swapped, source, True, columns="", reader="", keep=Filter()) == ["side"]
 
 
 def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
