@@ -38,6 +38,9 @@ from rankbench.store.records import SourceRecord
 MOST_ITEMS = 10
 """Items of a ranking that stand on the page."""
 
+_CONTROL = "control=true"
+"""In specifications of contenders that take the covariates of a log."""
+
 MOST_CONTENDERS = 6
 """Contenders of the first table, the baseline not counted: with it the page's first screen has 25 lines."""
 
@@ -284,15 +287,16 @@ def top_items(analysis: Analysis) -> list[Node]:
     parts: list[Node] = []
     for section, arm, split in _rankings(analysis):
         count = len(section.sampler.source.units[split])
-        more = f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
+        more = " `rankbench aggregate --control` takes their effects out." if _without_covariates(analysis, arm) else ""
+        more += f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
         items = first_rows(item_table(section.sampler, arm, split), MOST_ITEMS, "units.csv")
-        parts += [Paragraph(f"{_first_item(section, arm, split)}{more}"), *items]
+        parts += [Paragraph(f"{_first_item(analysis, section, arm, split)}{more}"), *items]
     return parts
 
 
 def items_said(analysis: Analysis) -> list[str]:
     """Return the first item of each ranking of items, and the last stretch of each series, a sentence for each."""
-    first = [_first_item(*ranking) for ranking in _rankings(analysis)]
+    first = [_first_item(analysis, *ranking) for ranking in _rankings(analysis)]
     return [*(_last_stretch(*series) for series in _rankings(analysis, "series")), *first]
 
 
@@ -322,7 +326,13 @@ def _last_stretch(section: Section, arm: Arm, split: Split) -> str:
     return f"{said} Own 95% intervals lie above {chance:g} in {of}, and below it in {below}."
 
 
-def _first_item(section: Section, arm: Arm, split: Split) -> str:
+def _without_covariates(analysis: Analysis, arm: Arm) -> bool:
+    """Return whether contenders of other experiments take covariates of the log, and this one takes none."""
+    races = [race for section in analysis.sections for race in section.sampler.races]
+    return _CONTROL not in arm.spec and any(_CONTROL in other.spec for race in races for other in race.arms)
+
+
+def _first_item(analysis: Analysis, section: Section, arm: Arm, split: Split) -> str:
     """Say which item has the highest score, of those with enough judgments, if any has."""
     sampler = section.sampler
     units, least = sampler.source.units[split], sampler.experiment.least_judgments
@@ -335,8 +345,9 @@ def _first_item(section: Section, arm: Arm, split: Split) -> str:
     best = min(chosen.tolist(), key=lambda i: (-round(float(score[i]), 9), units[i]))
     who = f"**{markdown(units[best])}** has the highest score of {grouped_digits(len(chosen))} items{named}"
     first = may_be_first(sampler, arm, split)
+    by = f"{markdown(arm.label)}{' without covariates' * _without_covariates(analysis, arm)}"
     if first is not None and np.isnan(first).all():
-        return f"By {markdown(arm.label)}, {who}."
+        return f"By {by}, {who}."
     near, how = int((low[chosen] == 1).sum()), "95%, all places at once"
     told = f"{who}; {near} of them may be first"
     if low[best] == high[best] == 1:
@@ -344,4 +355,4 @@ def _first_item(section: Section, arm: Arm, split: Split) -> str:
     elif first is not None:
         near, how = int(first[chosen].sum()), r"marked \* in the tables; comparisons with the best, 95%"
         told = f"{who}, and alone of them may be first" if near == 1 else f"{who}; {near} of them may be first"
-    return f"By {markdown(arm.label)}, {told} ({how})."
+    return f"By {by}, {told} ({how})."

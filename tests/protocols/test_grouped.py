@@ -301,6 +301,8 @@ def test_a_run_compares_with_and_without(tmp_path: Path) -> None:
     suite.write_text(
         'name = "small"\ntitle = "Small"\nprotocol = "own-log"\n[[experiments]]\nname = "methods"\ntitle = "Methods"\n'
         'repetitions = 2\nlosses = ["log-loss"]\ncontenders = [{ use = "win-rate" }]\n'
+        '[[experiments]]\nname = "items"\ntitle = "Items"\nprotocol = "items"\nlosses = ["score", "lower", "upper", '
+        '"rank-low", "rank-high"]\ncontenders = [{ label = "BT", use = "bradley-terry:penalty=firth" }]\n'
     )
     done = CliRunner().invoke(main, [*arguments, "--suite", str(suite), "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
@@ -308,3 +310,4 @@ def test_a_run_compares_with_and_without(tmp_path: Path) -> None:
     means = dict(board.select("contender", "mean").iter_rows())
     assert set(means) == {"win-rate", "bradley-terry", "bradley-terry:control=true"}
     assert means["bradley-terry:control=true"] < means["bradley-terry"] - 0.03
+    assert "By BT without covariates, **" in (tmp_path / "out" / "leaderboard.md").read_text()
