@@ -1,22 +1,37 @@
 r"""A proved number of votes whose removal leaves the first place of a Bradley-Terry model as it is, without refits.
 
-Let :math:`\hat s` be the scores of all votes, s those without a set R of votes, and p_v(s) the chance of the lower
-item of a vote's pair. Both are zeros of score equations, so
+Let :math:`\hat s` be the scores of all votes, s the scores without a set R of at most k votes, and p_v(s) the chance of
+the lower item of a vote's pair. Both are zeros of score equations ([F93]_), so
 
 .. math:: \bar H (\hat s - s) = q, \quad q = \sum_{v \in R} w_v (z_v - p_v(s)) b_v
-   + \sum_e (\hat h_e - h_e) (\tfrac12 - p_e(s)) b_e
+   + \sum_e (\hat h_e - h_e) (\tfrac12 - p_e(s)) b_e, \quad
+   \bar H = \sum_e (n_e + \hat h_e) \frac{p_e(\hat s) - p_e(s)}{b_e^T (\hat s - s)} b_e b_e^T + \rho I
 
-with z the points of the lower item, b the difference of two unit vectors, h Firth's pseudo-votes of a pair, and
-:math:`\bar H` the information between the two scores. As long as no lead of a pair e moves by more than
-:math:`\delta_e`, intervals of p follow, and :math:`L \preceq \bar H \preceq \rho L` with the Laplacian L of the least
+with z the points of the lower item, b the difference of two unit vectors, n the weight of a pair's votes, h Firth's
+pseudo-votes of a pair, and :math:`\rho` the ridge. As long as no lead of a pair e moves by more than
+:math:`\delta_e`, intervals of p follow, and :math:`L \preceq \bar H \preceq r L` with the Laplacian L of the least
 information. Then a lead x moves by at most
 
-.. math:: \frac{1 + 1 / \rho}{2} x^T L^{-1} q + \frac{1 - 1 / \rho}{2} \sqrt{x^T L^{-1} x} \sqrt{q^T L^{-1} q}
+.. math:: \frac{1 + 1 / r}{2} x^T L^{-1} q + \frac{1 - 1 / r}{2} \sqrt{x^T L^{-1} x} \sqrt{q^T L^{-1} q}
 
-and the k largest terms of the sums bound all sets of k votes. Where weights of R fall from 1 to 0, scores move without
-a jump. If all bounds are within :math:`\delta`, the leads are too, and :math:`\delta` may shrink to the bounds.
-Pseudo-votes come to m - 1 at most, and to 1 in a pair. Once :math:`\delta` is known, they are hat values that the
-monotonicity of effective resistances bounds.
+and the k largest terms of the sums bound all sets of k votes.
+
+**No score leaves the box.** Let weights of R fall from 1 to 0, and pseudo-votes go from :math:`\hat h` to h in
+proportion. Each point of the way has one maximum, which moves without a jump, whether or not Firth's likelihood has
+one. Bounds below :math:`\delta` therefore hold to the end. Then :math:`\delta` may shrink to the bounds.
+
+**Pseudo-votes** come to m - 1 at most, and to 1 in a pair. In a box they are hat values: with the least weights a, the
+most weights c of votes, and effective resistances R, which fall as weights rise ([DS84]_),
+
+.. math:: n_e a_e R_e(n c) - \sum_{v \in R \cap e} w_v a_e R_e(n c) \le h_e \le
+   \frac{n_e c_e R_e(n a)}{1 - \sum_{v \in R} w_v a_v R_v(n a)}
+
+Without R the items may fall apart: the proof is then of the leads that are left, as the limit of the way.
+
+References
+----------
+.. [DS84] P. G. Doyle and J. L. Snell. Random walks and electric networks. Mathematical Association of America, 1984.
+.. [F93] D. Firth. Bias reduction of maximum likelihood estimates. Biometrika 80(1), 1993.
 """
 
 from __future__ import annotations
@@ -35,12 +50,16 @@ from rankbench.ranking.votes import Votes
 _CELLS = 2e7
 """Most pairs times kinds of votes: more take too long."""
 
-_ROUNDS, _START, _WIDER, _GAIN, _FAR = 60, 0.05, 1.05, 0.99, 6.0
+_ROUNDS, _START, _WIDER, _GAIN, _FAR = 60, 0.05, 1.1, 0.95, 6.0
 """Rounds, the first delta, how much it grows beyond a bound, how much it must shrink to go on, and where it is given
 up."""
 
 _LEAST, _ROUNDED = 1e-3, 1e-6
 """The least delta; how far solvers may stop from the scores."""
+
+_UNEVEN = 1e8
+"""Most weight of a pair beside the least information of a pair: beyond it rounding moves scores, and matrices are
+singular."""
 
 Reals = NDArray[np.float64]
 
@@ -53,25 +72,27 @@ def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: i
     votes : Votes
         A vote is a row.
     method : CountAggregator
-        The answer is 0 for others than Bradley-Terry with a penalty.
+        The answer is 0 for others than Bradley-Terry with a penalty, and where rounding may hide votes.
     leads : ndarray of float64, shape (m,)
         Of the first item over each; nan on other scales, and the answer is then 0.
     first : int
     limit : int
     """
     counts, m = votes.counts(), len(leads)
-    if not isinstance(method, BradleyTerry) or not np.isfinite(leads).all():
+    if type(method) is not BradleyTerry or not np.isfinite(leads).all():
         return 0
     firth, ridge = method.by_firth(counts), method.strength()
     low, high = np.minimum(votes.winners, votes.losers), np.maximum(votes.winners, votes.losers)
     pairs, pair = np.unique(low * np.int64(m) + high, return_inverse=True)
     points = np.where(votes.ties, 0.5, votes.winners == low)
     kinds, times = np.unique(np.column_stack([pair, points, votes.weights]), axis=0, return_counts=True)
+    judged = np.asarray(np.bincount(pair, votes.weights), np.float64)
     if not (firth or ridge) or len(pairs) * len(kinds) > _CELLS:
         return 0
-    judged = np.asarray(np.bincount(pair, votes.weights), np.float64)
     numbers = kinds[:, 0].astype(np.int64)
     known = _Known(first, leads, pairs // m, pairs % m, judged, ridge, firth, numbers, kinds[:, 1], kinds[:, 2], times)
+    if judged.max() > _UNEVEN * known.bend.min():
+        return 0
     least = 0
     while limit - least > 1:
         size = (least + limit) // 2
@@ -118,10 +139,14 @@ class _Known:
         return self.leads[self.high] - self.leads[self.low]
 
     @cached_property
+    def bend(self) -> Reals:
+        """Information of each pair's votes, shape (E,)."""
+        return self.votes * information_of_one(self.margins)
+
+    @cached_property
     def pseudo(self) -> Reals:
         """Firth's pseudo-votes of each pair, its hat values, shape (E,)."""
-        bend = self.votes * information_of_one(self.margins)
-        return bend * self.resistances(self.inverse(bend)) if self.firth else np.zeros(len(bend))
+        return self.bend * self.resistances(self.inverse(self.bend)) if self.firth else np.zeros(len(self.bend))
 
     @cached_property
     def targets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -135,9 +160,8 @@ class _Known:
         linked = np.zeros((m, m))
         linked[self.low, self.high] = bend
         linked += linked.T
-        found: Reals = np.linalg.inv(
-            np.diag(linked.sum(axis=0) + self.ridge) - linked + (0.0 if self.ridge else bend.sum() / m**2)
-        )
+        # A constant changes no product of differences, and lets the inverse exist.
+        found: Reals = np.linalg.inv(np.diag(linked.sum(axis=0) + self.ridge) - linked + bend.sum() / m**2)
         return found
 
     def resistances(self, inverse: Reals) -> Reals:
@@ -157,7 +181,7 @@ class _Known:
             bound = moved[:edges]
             if not bound.max() < _FAR:
                 return False
-            if not inside and (bound > box).any():
+            if not inside and (bound >= box).any():
                 box = _WIDER * np.maximum(box, bound)
                 continue
             if (moved[edges:] < rivals - _ROUNDED).all():
@@ -180,12 +204,13 @@ class _Known:
             Bounds of the moves of a pair's pseudo-votes, and of a further move by the removal of a vote.
         """
         chances = [_chance(self.margins + side * box) for side in (-1, 1)]
-        slopes = [information_of_one(self.margins)]
-        slopes += [(one - _chance(self.margins)) / (side * box) for side, one in zip((-1, 1), chances, strict=True)]
-        least = np.minimum.reduce(slopes)
+        # Slopes of secants from the margin: the least away from 0, the most toward 0, if the box does not reach it.
+        margin = np.abs(self.margins)
+        shared, away = np.sinh(box / 2) / (2 * box * np.cosh(margin / 2)), np.cosh((margin + box) / 2)
+        least, most = shared / away, np.where(box < margin, shared / np.cosh((margin - box) / 2), 0.25)
         bend = (self.votes + self.pseudo) * least
         inverse = self.inverse(bend)
-        ratio = float((information_of_one(np.maximum(np.abs(self.margins) - box, 0)) / least).max())
+        ratio = float((most / least).max())
         mean, rest = (1 + 1 / ratio) / 2, (1 - 1 / ratio) / 2
         rows = inverse[self.targets[0]] - inverse[self.targets[1]]
         pull = rows[:, self.low] - rows[:, self.high]

@@ -13,7 +13,7 @@ MOST_ITEMS = 1500
 
 def information_of_one(lead: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the information of one vote about a pair's lead, p (1 - p), of any shape."""
-    chance = 1 / (1 + np.exp(-lead))
+    chance = 1 / (1 + np.exp(np.abs(lead)))  # of the weaker item: 1 less a chance near 1 loses its digits
     found: NDArray[np.float64] = chance * (1 - chance)
     return found
 

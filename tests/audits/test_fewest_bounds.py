@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy.optimize import minimize
 
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.likelihood.bradley_terry import PairFit
 from rankbench.audits.fewest_bounds import harmless_votes
 from rankbench.audits.fewest_by_influence import Removal
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.plugin import manager
 from rankbench.ranking.open import open_source
 from rankbench.ranking.votes import load_votes
@@ -19,11 +23,14 @@ from rankbench.ranking.votes import load_votes
 FIRTH = "bradley-terry:penalty=firth"
 
 
-def harmless(rows: list[tuple[str, str, bool]], method: str, most: int) -> int:
+def harmless(
+    rows: list[tuple[str, str, bool]], method: str | CountAggregator, most: int, weights: list[float] | None = None
+) -> int:
     """Return what is proved of votes, each a winner, a loser and whether it is a tie."""
     log = pl.DataFrame(rows, ["winner", "loser", "tie"], orient="row")
+    log = log if weights is None else log.with_columns(weight=pl.Series(weights))
     votes = load_votes(open_source(log).judged().frame)
-    named = manager.get(Aggregator, method)
+    named = manager.get(Aggregator, method) if isinstance(method, str) else method
     scores = -Removal(votes, votes.numbers, named, 0).leads(np.zeros(0, np.int64))[0]
     return harmless_votes(votes, named, scores.max() - scores, int(np.argmax(scores)), most)
 
@@ -78,6 +85,28 @@ def test_other_methods_and_scales_have_no_bound() -> None:
     assert harmless(rows, "davidson:penalty=firth", 60) == 0
     assert harmless(rows, "bradley-terry:penalty=none", 60) == 0
     assert harmless([*rows, ("c", "d", False)], FIRTH, 60) == 0
+
+    class Reversed(BradleyTerry):
+        def fitted(self, counts: PairCounts, start: np.ndarray | None = None) -> PairFit:
+            fit = super().fitted(counts, start)
+            return replace(fit, scores=-fit.scores)
+
+    assert harmless(rows, Reversed(penalty="firth"), 60) == 0
+
+
+@pytest.mark.parametrize("lost", [0, 100])
+@pytest.mark.parametrize("method", [FIRTH, "bradley-terry:ridge=0.1"])
+def test_nothing_is_proved_of_scores_that_rounding_moves(lost: int, method: str) -> None:
+    """Beside weights of 1e14, of b over c, solvers stop 0.01 and more from the scores of votes of weight 1."""
+    times = {"xa": 600, "ax": 300, "ab": 600, "ba": 660, "bc": 200, "cb": lost}
+    rows = [(pair[0], pair[1], False) for pair, count in times.items() for _ in range(count)]
+    assert harmless(rows, method, 300, [1e14 if row[0] + row[1] in ("bc", "cb") else 1.0 for row in rows]) == 0
+
+
+def test_a_ridge_of_next_to_nothing_has_a_bound() -> None:
+    """Its matrices were singular."""
+    rows = [("a", "b", False)] * 60 + [("b", "a", False)] * 40
+    assert harmless(rows, "bradley-terry:ridge=1e-18", 60) == harmless(rows, "bradley-terry:ridge=1e-6", 60) > 10
 
 
 def test_a_bound_never_exceeds_the_votes_that_change_the_first_place() -> None:
