@@ -39,7 +39,7 @@ from rankbench.ranking.score_sample import (
     LEVEL,
     Kept,
     completed,
-    doubtful_tasks,
+    doubtful_names,
     mixed_tasks,
     of_each_other,
     parts_drawn,
@@ -257,7 +257,7 @@ def rank_scores(
     with readable(path):
         read, left = reduced(table, without)
         better, notes = turned(read, lower, measure)
-        notes += doubtful_tasks(read.tasks, lower, measure)
+        notes += doubtful_names(read, lower, measure)
         whole, more = completed(better, missing)
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)

@@ -53,7 +53,7 @@ def turned(scores: TaskScores, lower: Sequence[str], measure: str = "") -> tuple
     """
     for name in lower:
         if name not in (*scores.tasks, measure):
-            raise SpecError(f"there is no task {name!r} for --lower{_near(name, scores.tasks)}")
+            raise SpecError(f"there is no task {name!r} for --lower{_near(name, scores.tasks)}{_elsewhere(measure)}")
     less = np.isin(scores.tasks, list(lower)) | (measure in {*lower} - {*scores.tasks})
     if not less.any():
         return scores, []
@@ -61,18 +61,25 @@ def turned(scores: TaskScores, lower: Sequence[str], measure: str = "") -> tuple
     return replace(scores, values=np.where(less[None, :, None], -scores.values, scores.values)), [note]
 
 
+def _elsewhere(measure: str) -> str:
+    return f"; scores are read from {measure!r}: --columns score=NAME reads another column" if measure else ""
+
+
 def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
     return first_of([short_repr(name) for name, one in zip(names, chosen, strict=True) if one], _NAMED)
 
 
-def doubtful_tasks(tasks: Sequence[str], lower: Sequence[str], measure: str = "") -> list[str]:
-    """Return notes on tasks, or a column of scores, called like error rates, where none is turned, or like averages."""
-    names = [measure, *tasks]
+def doubtful_names(scores: TaskScores, lower: Sequence[str], measure: str = "") -> list[str]:
+    """Return notes on tasks, or a column of scores, called like error rates, where none is turned, and on averages."""
+    names = [measure, *scores.tasks]
     less = [name for name in names if _LESS_IS_BETTER & {*plain_name(name).split("_")}] if not lower else []
-    sums = [task for task in tasks if plain_name(task).strip("_") in _SUMS]
+    sums, means = (
+        [name for name in named if plain_name(name).strip("_") in _SUMS] for named in (scores.tasks, scores.systems)
+    )
     said = {
         f"rankbench takes more for better on {listed(less)}: --lower NAME says that less is better": less,
         f"tasks called like averages count as tasks: {listed(sums)} (--without leaves a task out)": sums,
+        f"systems called like averages count as systems: {listed(means)} (--without leaves a system out)": means,
     }
     return [note for note, named in said.items() if named]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankbench.core.text import count_text, first_of, short_repr
+from rankbench.data.tables.outcomes import NOTHING_SAID
 from rankbench.data.tables.schemas import REST
 from rankbench.ranking.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
 
@@ -101,14 +102,14 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
 def odd(names: Iterable[str]) -> list[str]:
     """Return the names that are odd, sorted.
 
-    Those that are empty, hold control or hidden characters, begin or end with space, or
-    look like formulas of spreadsheets.
+    Those that are empty, hold control or hidden characters, begin or end with space,
+    look like formulas of spreadsheets, or say that there is nobody, as ``NA`` and ``bye``.
     """
     hidden = ("Cc", "Cf", "Cs", "Co")
     return sorted(
         name
         for name in set(names)
-        if not name.strip()
+        if name.strip().casefold() in (*NOTHING_SAID, "bye", "walkover")
         or name != name.strip()
         or name[0] in "=+@"
         or any(unicodedata.category(character) in hidden for character in name)

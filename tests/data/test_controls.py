@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import rankbench
 from rankbench.data.tables.covariates import ControlTerm, parse_control
 from rankbench.errors import InputError
 from rankbench.interfaces.table import with_column
@@ -167,3 +168,10 @@ def test_parquet_and_csv_have_the_same_covariates(tmp_path: Path) -> None:
     one, other = (scan(tmp_path / name, columns=columns).collect() for name in ("votes.parquet", "votes.csv"))
     assert one.equals(other)
     assert one.columns[-2:] == ["control: side:unless=neutral", "control: log(length)"]
+
+
+def test_a_column_of_one_item_is_not_taken_for_a_difference_in_silence() -> None:
+    noted = "control 'length_a' counts without 'length_b': --control length takes their difference"
+    assert noted in rankbench.aggregate(VOTES, control="length_a").notes
+    for control in ("length", "turns", "length_a,length_b"):
+        assert not any("takes their difference" in note for note in rankbench.aggregate(VOTES, control=control).notes)

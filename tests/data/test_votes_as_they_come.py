@@ -118,6 +118,29 @@ def test_an_outcome_beside_winner_and_loser_is_not_passed_over_in_silence(tmp_pa
     assert read(path, "winner=label") == votes("b>a")
 
 
+@pytest.mark.parametrize(
+    ("header", "rows", "names"),
+    [
+        ("winner,loser,winner_score,loser_score", ["a,b,3,1", "b,a,2,2"], "'winner_score', 'loser_score'"),
+        (
+            "Winner,Loser,W points,winner_points,loser_points",
+            ["a,b,1,3,1", "b,a,1,2,2"],
+            "'winner_points', 'loser_points'",
+        ),
+        ("winner,loser,score", ["a,b,3-1", "b,a,2:2"], "'score'"),
+    ],
+)
+def test_equal_scores_of_winner_and_loser_are_not_passed_over_in_silence(
+    tmp_path: Path, header: str, rows: list[str], names: str
+) -> None:
+    path = written(tmp_path / "results.csv", "\n".join([header, *rows, ""]))
+    (said,) = (note for note in rankbench.aggregate(path).notes if "equal scores" in note)
+    assert said.startswith(f"1 row with equal scores in {names} counts as a win (--columns ")
+    assert read(path, said.split("--columns ")[1].removesuffix(" reads ties)")) == votes("a>b", "b=a")
+    path.write_text("\n".join([header, rows[0], ""]))
+    assert not any("equal scores" in note for note in rankbench.aggregate(path).notes)
+
+
 @pytest.mark.parametrize("name", ["tie", "draw", "is_tie", "Is draw", "drawn"])
 def test_ties_beside_winner_and_loser_have_many_names(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / "results.csv", f"winner,loser,{name}\na,b,0\nb,a,1\n")

@@ -11,6 +11,7 @@ import pytest
 from data_files import written
 
 import rankbench
+from rankbench.errors import SpecError
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,23 @@ def test_rows_called_like_averages_are_named() -> None:
     noted = "tasks called like averages count as tasks: 'Average' (--without leaves a task out)"
     assert noted in rankbench.rank(table).notes
     assert noted not in rankbench.rank(table, without=["Average"]).notes
+    turned = {"model": ["a", "b", "Average"], "arc": [0.5, 0.25, 0.375], "mmlu": [0.75, 1.0, 0.875]}
+    noted = "systems called like averages count as systems: 'Average' (--without leaves a system out)"
+    assert noted in rankbench.rank(turned).notes
+    assert noted not in rankbench.rank(turned, without=["Average"]).notes
+
+
+def test_an_unread_column_of_scores_cannot_be_lower_and_the_error_says_how_it_is_read() -> None:
+    table = {
+        "model": list("aabb"),
+        "dataset": list("xyxy"),
+        "accuracy": [0.5, 0.75, 0.25, 1.0],
+        "latency": [9, 8, 7, 6],
+    }
+    with pytest.raises(SpecError, match=r"scores are read from 'accuracy': --columns score=NAME"):
+        rankbench.rank(table, lower=["latency"])
+    found = rankbench.rank(table, ["mean-score"], columns="score=latency", lower=["latency"])
+    assert dict(found.table.select("system", "score").iter_rows()) == {"a": -8.5, "b": -6.5}
 
 
 def test_all_tasks_are_named_where_flags_may_be_among_them() -> None:

@@ -102,6 +102,12 @@ def test_odd_names() -> None:
     )
 
 
+def test_names_of_nobody_are_odd() -> None:
+    assert odd(["bye", "BYE", "NA", "None", "", "  ", "Naomi", "Bye Bye", "n/a"]) == sorted(
+        ["bye", "BYE", "NA", "None", "", "  ", "n/a"]
+    )
+
+
 def sides(rows: list[tuple[str, bool]]) -> pl.LazyFrame:
     frame = pl.DataFrame(rows, schema=["judge", "first"], orient="row")
     return validate(

@@ -27,6 +27,7 @@ from rankbench.data.tables.covariates import (
     control_roles,
     covariate_terms,
 )
+from rankbench.data.tables.outcome_readings import level_winners
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.schemas import GAMES, REST, SHARE, comparisons_schema
 from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided
@@ -85,6 +86,7 @@ class ComparisonTable(TableKind):
             raw = replace(raw, frame=whole_ids(raw.frame, found))
             if unread := unread_outcomes(schema, found, said):
                 remark(unread)
+            level_winners(raw.frame, found)
             roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)
             roles |= beside | control_roles(terms, schema.names(), roles)
             frame = as_comparisons(raw.frame, roles)

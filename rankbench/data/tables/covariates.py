@@ -20,6 +20,7 @@ import polars as pl
 from rankbench.core.text import plain_name, short_repr
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.covariate_aggregator import PREDICTION
+from rankbench.interfaces.dataset import remark
 
 CONTROL = "control: "
 """Prefix of columns with covariates, in the schema of comparisons; the rest is the term."""
@@ -186,7 +187,7 @@ def control_roles(
     InputError
         An unknown column, a side of a log that has none, or a chance of nobody knows which item.
     """
-    found = dict[str, str]()
+    found, terms = dict[str, str](), list(terms)
     for number, term in enumerate(terms):
         if isinstance(term, VotePrediction):
             chances = _prediction_role(term, columns, roles)
@@ -200,6 +201,7 @@ def control_roles(
             names = _known(term.column, columns, roles)
             if len(names) == 1:
                 _need_sides(str(term), roles)
+                _of_one_item(term, terms, sided_columns(columns, roles))
             parts = ("left", "right") if len(names) == 2 else ("vote",)
             found |= {f"control.{number}.{part}": name for part, name in zip(parts, names, strict=True)}
     return found
@@ -235,6 +237,17 @@ def control_expressions(roles: Mapping[str, str]) -> list[pl.Expr]:
 def _need_sides(term: str, roles: Mapping[str, str]) -> None:
     if "left" not in roles and "first" not in roles:
         raise InputError(f"control {term!r}: the log has no sides; give its columns the roles left and right, or first")
+
+
+def _of_one_item(
+    term: ControlTerm, terms: Iterable[ControlTerm | VotePrediction], bases: Mapping[str, tuple[str, str]]
+) -> None:
+    said = {one.column for one in terms}
+    for base, pair in bases.items():
+        if term.column in pair and not said.issuperset(pair):
+            other = pair[pair.index(term.column) - 1]
+            remark(f"control {str(term)!r} counts without {other!r}: --control {_quoted(base)} takes their difference")
+            return
 
 
 def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[str, ...]:

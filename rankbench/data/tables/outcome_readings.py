@@ -12,11 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from rankbench.core.text import plain_name, short_repr
+from rankbench.core.text import count_text, listed, plain_name, short_repr
+from rankbench.data.tables.covariates import sided_columns
 from rankbench.data.tables.outcomes import as_number, named_number, number_of_each, tie_words
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, proposed
+from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, columns_text, proposed
 
 _OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
 """Names of columns, in small letters, where 1 says that the left won and 0 that the right did."""
@@ -195,7 +196,8 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
     if high > 1:
         raise InputError(
             f"the column holds numbers from {low:g} to {high:g}, which do not tell whether "
-            f"{short_repr(columns['left'])} won: write left, right or tie, or the winner's name",
+            f"{short_repr(columns['left'])} won. Write left, right or tie, or the winner's name; or say "
+            "--columns left_word=NUMBER,right_word=NUMBER,tie_word=NUMBER",
             column=column,
         )
     if not between and column.strip().lower() not in _OF_THE_LEFT:
@@ -230,3 +232,30 @@ def _facts(raw: pl.LazyFrame, column: str) -> dict[str, Any]:
         ((value > 1) & (value < 2) & (value != 1.5)).max().alias("fractions"),
     )
     return found.collect(engine="streaming").row(0, named=True)
+
+
+_SCORES = ("score", "scores", "points", "pts", "goals", "runs")
+
+
+def level_winners(raw: pl.LazyFrame, roles: Mapping[str, str]) -> None:
+    """Say how many rows of winners and losers have equal scores of the two, where no column says which are ties.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    roles : mapping of str to str
+        Columns of votes by role.
+    """
+    names = raw.collect_schema().names()
+    plain = {plain_name(name): name for name in names}
+    pairs = {**{name: (plain[name],) * 2 for name in _SCORES if name in plain}, **sided_columns(names, roles)}
+    pair = next((pairs[name] for name in _SCORES if name in pairs), None)
+    if "loser" not in roles or "tie" in roles or pair is None:
+        return
+    left, right = number_of_each(pair)
+    if level := raw.select((left == right).sum()).collect(engine="streaming").item():
+        read = {"left": roles["winner"], "right": roles["loser"], "left_score": pair[0], "right_score": pair[1]}
+        remark(
+            f"{count_text(level, 'row')} with equal scores in {listed(list(dict.fromkeys(pair)))} "
+            f"{'counts as a win' if level == 1 else 'count as wins'} (--columns {columns_text(read)} reads ties)"
+        )

@@ -116,8 +116,8 @@ def name_parts(name: str) -> frozenset[str]:
     return frozenset(re.findall(r"[^\W\d_]+|\d+", split))
 
 
-_MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
-"""Texts, in small letters, of a score that nobody made."""
+NOTHING_SAID = ("", "na", "n/a", "nan", "null", "none", "-")
+"""Texts, in small letters, of a score that nobody made, or of nobody."""
 
 SCORELINE = r"^\s*(\d{1,4})\s*[-:\u2010-\u2015\u2212]\s*(\d{1,4})\s*$"
 """Two scores in one column."""
@@ -202,4 +202,4 @@ def series(columns: Mapping[str, str]) -> tuple[list[pl.Expr], pl.Expr]:
 
 def _missing(name: str) -> pl.Expr:
     text = pl.col(name).cast(pl.String).fill_null("")
-    return text.str.strip_chars().str.to_lowercase().is_in(list(_MISSING))
+    return text.str.strip_chars().str.to_lowercase().is_in(list(NOTHING_SAID))
