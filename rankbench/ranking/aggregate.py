@@ -305,6 +305,8 @@ def aggregate(
         facts["may_be_first"] = table.filter("may_be_first", scale=1)["item"].to_list()
         facts["scales"] = table["scale"].n_unique()
     found = _findings(source, first_votes, table["item"].unique().to_list(), queries=by in (None, "query"))
+    if by not in (None, "query"):
+        found += name_notes(table["query"].unique().to_list(), "categories")
     if intervals is not None and table["lower"].count() and ridge_of(aggregator) > 0:
         found = [RIDGE.sentence.format(value=ridge_of(aggregator)), *found]
     pairs, name = facts.pop("pairs", None), str(controlling or aggregator)

@@ -70,9 +70,13 @@ def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
 
 
 def doubtful_names(scores: TaskScores, lower: Sequence[str], measure: str = "") -> list[str]:
-    """Return notes on tasks, or a column of scores, called like error rates, where none is turned, and on averages."""
-    names = [measure, *scores.tasks]
-    less = [name for name in names if _LESS_IS_BETTER & {*plain_name(name).split("_")}] if not lower else []
+    """Return notes on tasks, or a column of scores, called like error rates that are not turned, and on averages."""
+    names = [] if {measure} & {*lower} or {*scores.tasks} <= {*lower} else [measure, *scores.tasks]
+    less = [
+        name
+        for name in names
+        if name not in lower and ("↓" in name or _LESS_IS_BETTER & {*plain_name(name).split("_")})
+    ]
     sums, means = (
         [name for name in named if plain_name(name).strip("_") in _SUMS] for named in (scores.tasks, scores.systems)
     )

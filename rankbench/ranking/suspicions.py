@@ -287,13 +287,13 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool 
     return Findings(position, judges, again, len(votes) if cut else None, mirrored_votes(votes.lazy()))
 
 
-def name_notes(names: Collection[str]) -> list[str]:
+def name_notes(names: Collection[str], what: str = "items") -> list[str]:
     """Say which items people would take for one another, or hardly read; of very many nobody reads the names."""
     if len(names) > _MOST_NAMES:
         return []
     notes = []
     if groups := [" = ".join(map(short_repr, group[:3])) for group in lookalikes(names)]:
-        notes.append(f"rankbench takes items called alike for different ones: {count_and_first(groups)}")
+        notes.append(f"rankbench takes {what} called alike for different ones: {count_and_first(groups)}")
     if strange := [short_repr(name) for name in odd(names)]:
-        notes.append(f"odd names: {count_and_first(strange)}")
+        notes.append(f"odd names{'' if what == 'items' else f' of {what}'}: {count_and_first(strange)}")
     return notes

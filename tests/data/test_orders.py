@@ -255,6 +255,9 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     assert dict(ours.select("item", "score").iter_rows()) == pytest.approx(
         dict(theirs.select("item", "score").iter_rows()), abs=1e-6
     )
+    zero = written(tmp_path / "zero.csv", "race,driver,rank\n1,a,1\n1,b,2\n2,b,1\n2,a,0\n")
+    said = "rankbench takes the lowest number for the best in 1 query whose lowest is not 1"
+    assert list(open_source(zero, columns="query=race,item=driver,place=rank").remarks) == [said]
     twice = written(tmp_path / "twice.csv", "race,driver,rank\n1,a,1\n1,a,2\n")
     with pytest.raises(InputError, match="item 'a' is ranked twice"):
         open_source(twice, columns="query=race,item=driver,place=rank").frame.collect()
@@ -267,7 +270,7 @@ def test_places_in_other_forms_are_refused_and_places_without_a_first_are_named(
         open_source(path, columns="query=race,item=driver,place=at")
     path.write_text(path.read_text().replace(place, "2"))
     source = open_source(path, columns="query=race,item=driver,place=at")
-    assert "rankbench takes the lowest number for the best in 1 query without a place 1" in source.remarks
+    assert "rankbench takes the lowest number for the best in 1 query whose lowest is not 1" in source.remarks
     found = dict(source.frame.collect().select("query_id", "ranking").iter_rows())
     assert found == {"1": [["bo"], ["ann"]], "2": [["ann"], ["cy"], ["bo"]]}
 

@@ -19,6 +19,7 @@ from rankbench.errors import SpecError
     [
         *("Unnamed: 0", "index", "Rank", "#", "average", "Avg", "Average \u2b06\ufe0f", "Mean score"),
         *("#Params (B)", "release_year", "x_std", "Y (stderr)", "higher_is_better"),
+        *("id", "n_samples", "x_ci_low", "y upper"),
     ],
 )
 def test_columns_that_number_rows_or_sum_them_up_are_no_tasks(name: str) -> None:
@@ -47,6 +48,11 @@ def test_measures_of_which_less_is_better_are_named() -> None:
     noted = "rankbench takes more for better on 'WER', 'test loss': --lower NAME says that less is better"
     assert noted in rankbench.rank(table).notes
     assert not any("takes more for better" in note for note in rankbench.rank(table, lower=["WER", "test loss"]).notes)
+    noted = "rankbench takes more for better on 'test loss': --lower NAME says that less is better"
+    assert noted in rankbench.rank(table, lower=["WER"]).notes
+    arrows = {"model": ["a", "b"], "depth \u2193": [0.9, 0.8], "reach \u2191": [0.1, 0.4]}
+    noted = "rankbench takes more for better on 'depth \u2193': --lower NAME says that less is better"
+    assert noted in rankbench.rank(arrows).notes
 
 
 def test_a_column_of_errors_is_named_and_turned_for_all_tasks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -345,3 +346,11 @@ SHRUNK = "intervals cover the shrunk scores (ridge 2), not the true log-odds"
 def test_intervals_of_shrunk_scores_say_so(method: str, intervals: Any, said: bool) -> None:
     notes = rankbench.aggregate(votes(left=0.5), method, intervals=intervals, replicates=20).notes
     assert any(note.startswith(SHRUNK) for note in notes) == said
+
+
+def test_categories_called_alike_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("winner,loser,lang\na,b,en\nb,a,EN\na,c,NA\nc,b,de\n")
+    notes = rankbench.aggregate(path, by="lang").notes
+    assert "rankbench takes categories called alike for different ones: 1: 'EN' = 'en'" in notes
+    assert "odd names of categories: 1: 'NA'" in notes

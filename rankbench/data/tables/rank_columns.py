@@ -102,9 +102,11 @@ def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
         raise InputError(f"{short_repr(odd)} {what}", path=raw.path, column=given["place"])
     if behind:
         remark(f"rankbench ties {count_text(behind, 'row', 'without a number as place')} behind the others of a query")
-    first = rows.group_by("query_id").agg(pl.col("place").min()).filter(pl.col("place") > 1)
+    first = rows.group_by("query_id").agg(pl.col("place").min()).filter(pl.col("place") != 1)
     if late := first.select(pl.len()).collect(engine="streaming").item():
-        remark(f"rankbench takes the lowest number for the best in {count_text(late, 'query', 'without a place 1')}")
+        remark(
+            f"rankbench takes the lowest number for the best in {count_text(late, 'query', 'whose lowest is not 1')}"
+        )
     tied = rows.group_by("query_id", "place", maintain_order=True).agg("item")
     tied = tied.sort("place", nulls_last=True, maintain_order=True)
     ballots = tied.group_by("query_id", maintain_order=True).agg(pl.col("item").alias("ranking"))

@@ -44,13 +44,13 @@ _NAMED = 5
 """Columns without numbers that are named, with their first cells."""
 
 _NO_TASK = re.compile(
-    r"|index|rank|unnamed_?\d+|(average|avg|mean|overall)(_score)?|(num_|model_)?(params|parameters|size)(_b)?"
+    r"|(row_)?(id|index|number)|(n|num)_(samples|examples|instances|items|tasks|questions|runs|seeds)|rank|unnamed_?\d+|(average|avg|mean|overall)(_score)?|(num_|model_)?(params|parameters|size)(_b)?"
     r"|(release_)?year|(higher|lower|more|less)_is_better"
 )
 """Names, by `plain_name`, of columns that number the rows of a wide table, sum them up, or describe systems."""
 
-_ERROR = re.compile(r"(.+)_(std|stdev|stddev|sd|se|sem|stderr|err|error|ci)")
-"""Names of columns of standard errors, beside columns of scores."""
+_ERROR = re.compile(r"(.+)_(std|stdev|stddev|sd|se|sem|stderr|err|error|ci|ci_low|ci_high|(?:ci_)?(?:lower|upper))")
+"""Names of columns of standard errors, or ends of intervals, beside columns of scores."""
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?"
 _SIGN = r"(?:\u00b1|\+/-|\+-)"
