@@ -112,7 +112,7 @@ class PageData(BaseModel):
     charts : dict
         Figures by name, see `rankbench.html.charts.chart_content`; ``words`` stand for a figure where nobody sees it.
     better : dict of str to str
-        The better direction of each metric, in words.
+        The better direction of each metric, in words, by its name in Markdown.
     again : str
         Commands that compute and verify the result again.
     works : str

@@ -135,7 +135,8 @@ def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -
         if one == metric:
             said += f". Its difference from **{markdown(other)}**: {numbers.replace('—', 'no interval')}"
         elif max(gap.lower[0], -gap.upper[0]) > 0 and (gap.lower[0] > 0) == (source.direction(one) == "minimize"):
-            worse += f" In {metric_name(source.metric(one))} it is significantly worse: {numbers}."
+            loser = f"**{markdown(best.contender)}**"
+            worse += f" In {metric_name(source.metric(one))} {loser} is significantly worse: {numbers}."
     return f"{said}.{worse}"
 
 
@@ -291,6 +292,8 @@ def top_items(analysis: Analysis) -> list[Node]:
         more += f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
         items = first_rows(item_table(section.sampler, arm, split), MOST_ITEMS, "units.csv")
         parts += [Paragraph(f"{_first_item(analysis, section, arm, split)}{more}"), *items]
+        first, low = may_be_first(section.sampler, arm, split), section.sampler.values(arm, RANKING[3], split)
+        parts += [Paragraph(FEWER_FIRST)] if first is not None and ((first == 0) & (low == 1)).any() else []
     return parts
 
 

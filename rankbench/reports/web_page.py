@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from rankbench.core.component import first_problem
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.spec import Spec, Value, parse
-from rankbench.core.text import code, csv_cell, one_line
+from rankbench.core.text import csv_cell, one_line
 from rankbench.drawing.looks import assign_looks
 from rankbench.errors import InputError
 from rankbench.html.charts import chart_content
@@ -38,6 +38,7 @@ from rankbench.reports.leaders import headline_section
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.references import bibliography, components_of, works_of
 from rankbench.reports.render import Pages
+from rankbench.reports.tables import metric_name
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
 from rankbench.store.records import SuiteRecord
@@ -138,7 +139,7 @@ def _directions(better: Mapping[str, str]) -> str:
     """Say for each metric whether less or more is better, in Markdown."""
     said: dict[str, list[str]] = {}
     for metric, words in better.items():
-        said.setdefault(words, []).append(code(metric))
+        said.setdefault(words, []).append(metric)
     return " ".join(f"{words[:1].upper()}{words[1:]}: {', '.join(names)}." for words, names in said.items())
 
 
@@ -178,10 +179,10 @@ def page_data(pages: Pages) -> bytes:
         lists=[[*names] for names in lists],
         charts=charts,
         better={
-            metric: section.sampler.source.metric(metric).better
+            metric_name(metric): metric.better
             for section in analysis.sections
             if section.sampler.source.layout == "race"
-            for metric in section.sampler.metrics
+            for metric in map(section.sampler.source.metric, section.sampler.metrics)
         },
         again=_commands(analysis.record, analysis.sections),
         works=bibliography(analysis),

@@ -220,6 +220,29 @@ def test_one_interval_is_said_once(opened: Callable[..., Any], tmp_path: Path) -
         assert said in page.locator("#pairs output").inner_text()
 
 
+def test_panels_and_two_against_each_other_say_where_there_is_no_interval(
+    opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Without intervals no test was made: "better than 0 of 2" would say that one was. Names may hold commas."""
+    names, none = ["a", "b", "c, K = 2", "d"], [None] * 4
+    common = {"dataset": "", "n": "9", "split": "held-out votes", "units": "queries", "better": "less", "names": 0}
+    below = [-2, -3, -1, -3, -1]
+    values = {"nothing": [-2, *none] * 6, "part": [*below, *below, 1, *none, *([-2, *none] * 3)]}
+    tables = [PairTable(experiment=name, metric="loss", values=values[name], **common) for name in values]
+    rows = SortedTable("standings", "All standings", ["contender"], [[name] for name in names], opens=0)
+    path = tmp_path / "page.html"
+    path.write_bytes(page_bytes(Page("Title", "words", [rows], data=PageData(pairs=tables, lists=[names]))))
+    page = opened(path)
+    assert page.locator("#pairs output").inner_text() == "a minus b: -0.000002; no interval (less is better)."
+    page.locator("tbody button").first.click()
+    said = page.locator("#panel dd").all_inner_texts()
+    assert said == [
+        "no intervals: nothing says which contenders differ significantly",
+        "significantly better than 2 of 3: b; c, K = 2\nsignificantly worse than 0 of 3\n"
+        "no interval against 1 of 3: d\n(each pair alone, 95% over repetitions)",
+    ]
+
+
 def test_numbers_are_copied_as_numbers(opened: Callable[..., Any], tmp_path: Path) -> None:
     cells = [["1,234,567", "< 1e-6", "not determined", "1,2"], ["-0.5", "0.25", "", "b"]]
     table = SortedTable("a", "Rows", ["n", "p", "upper", "name"], cells, numeric=(0, 1, 2))

@@ -276,7 +276,7 @@ def test_the_best_by_one_loss_that_is_worse_by_another_is_said_to_be_so(
         plan = Plan("e", contenders, repetitions=8, baseline="c1", losses=losses, extra=synthetic.drawn().extra)
         report(synthetic.write(tmp_path / losses[-1], [plan], {"heldout": 30}))
         text = (tmp_path / losses[-1] / "leaderboard.md").read_text()
-        worse = r"\*\*c1\*\*: -0\.\d{4}, \[.*?\]\. In `err` loss it is significantly worse: \+0\.\d{4}, \[\+.*?\]\.\n"
+        worse = r": -0\.\d{4}, \[.*?\]\. In `err` loss \*\*c0\*\* is significantly worse: \+0\.\d{4}, \[\+.*?\]\.\n"
         assert len(re.findall(worse, text)) == said
 
 

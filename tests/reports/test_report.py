@@ -150,6 +150,7 @@ def test_items_that_may_be_first_are_marked(tmp_path: Path, first: tuple[float, 
     assert found.headline.sentences == (f"By one, **a** has the highest score of 4 items{said}.",)
     page = (tmp_path / "leaderboard.md").read_text()
     assert re.findall(r"^\| (\w) \| [^|]+ \| [^|]+ \| 1 to \d \* \|", page, re.M) == [*marked]
+    assert page.count("can exclude some whose range begins with 1") == bool(marked)
 
 
 def test_every_column_is_documented_in_order() -> None:

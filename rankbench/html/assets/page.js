@@ -419,12 +419,18 @@
     const names = data.lists[pairs.names], a = names.indexOf(label);
     if (a < 0) return [];
     const against = verdict => names.filter((_, b) => difference(pairs, a, b)?.verdict === verdict);
-    const said = ["significantly better", "significantly worse"].map(verdict => {
-      const found = against(verdict), which = found.length ? `: ${found.join(", ")}` : "";
-      return `${verdict} than ${found.length} of ${names.length - 1}${which}`;
+    const rest = names.length - 1, untested = against("no interval").length;
+    const verdicts = ["significantly better than", "significantly worse than", ...untested ? ["no interval against"] : []];
+    const said = verdicts.map(words => {
+      const found = against(words.replace(/ (than|against)$/, ""));
+      const between = found.some(one => one.includes(",")) ? "; " : ", ";
+      return `${words} ${found.length} of ${rest}${found.length ? ": " : ""}${found.join(between)}`;
     });
+    const how = `(each pair alone, 95% over ${kinds(pairs)[0][0]})`;
+    const none = "no intervals: nothing says which contenders differ significantly";
+    const told = untested < rest ? [...said, how].join("\n") : none;
     const {experiment, n, metric, split} = pairs, title = `${experiment}, ${n && `n = ${n}, `}${metric}, ${split}`;
-    return [[title, `${said.join("\n")}\n(each pair alone, 95% over ${kinds(pairs)[0][0]})`]];
+    return [[title, told]];
   });
   document.addEventListener("click", event => {
     const button = event.target.closest("tbody button");
@@ -478,8 +484,8 @@
       const signed = one => `${one > 0 ? "+" : ""}${one.toFixed(digits)}`;
       const interval = ends => ends ? `[${ends.map(signed).join(", ")}]` : "none";
       const intervals = kinds(pairs).map(([words, which]) => `over ${words} ${interval(found[which])}`).join(", ");
-      told.textContent = `${names[a]} minus ${names[b]}: ${signed(value)}; 95% ${intervals}: ${verdict} (this pair alone; `
-        + `${pairs.better} is better).`;
+      const tested = both ? `95% ${intervals}: ${verdict} (this pair alone; ` : `${verdict} (`;
+      told.textContent = `${names[a]} minus ${names[b]}: ${signed(value)}; ${tested}${pairs.better} is better).`;
     };
     const choose = () => {
       let left = data.pairs;
