@@ -81,16 +81,16 @@ def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: i
     counts, m = votes.counts(), len(leads)
     if type(method) is not BradleyTerry or not np.isfinite(leads).all():
         return 0
-    firth, ridge = method.by_firth(counts), method.strength()
+    ridge = method.strength()
     low, high = np.minimum(votes.winners, votes.losers), np.maximum(votes.winners, votes.losers)
     pairs, pair = np.unique(low * np.int64(m) + high, return_inverse=True)
     points = np.where(votes.ties, 0.5, votes.winners == low)
     kinds, times = np.unique(np.column_stack([pair, points, votes.weights]), axis=0, return_counts=True)
     judged = np.asarray(np.bincount(pair, votes.weights), np.float64)
-    if not (firth or ridge) or len(pairs) * len(kinds) > _CELLS:
+    if not (ridge or method.by_firth(counts)) or len(pairs) * len(kinds) > _CELLS:
         return 0
     numbers = kinds[:, 0].astype(np.int64)
-    known = _Known(first, leads, pairs // m, pairs % m, judged, ridge, firth, numbers, kinds[:, 1], kinds[:, 2], times)
+    known = _Known(first, leads, pairs // m, pairs % m, judged, ridge, numbers, kinds[:, 1], kinds[:, 2], times)
     if judged.max() > _UNEVEN * known.bend.min():
         return 0
     least = 0
@@ -98,11 +98,6 @@ def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: i
         size = (least + limit) // 2
         least, limit = (size, limit) if known.harmless(size) else (least, size)
     return least
-
-
-def _chance(lead: Reals) -> Reals:
-    found: Reals = 1 / (1 + np.exp(-lead))
-    return found
 
 
 def _largest(values: Reals, counts: NDArray[np.int64], k: int) -> Reals:
@@ -119,7 +114,10 @@ def _largest(values: Reals, counts: NDArray[np.int64], k: int) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """A fitted log: pairs (E) with their votes; kinds of votes (K) with their pair, points, weight and number."""
+    """A fitted log: pairs (E) with their votes; kinds of votes (K) with their pair, points, weight and number.
+
+    Without a ridge the penalty is Firth's.
+    """
 
     first: int
     leads: Reals
@@ -127,7 +125,6 @@ class _Known:
     high: NDArray[np.int64]
     votes: Reals
     ridge: float
-    firth: bool
     pair: NDArray[np.int64]
     points: Reals
     weights: Reals
@@ -146,7 +143,7 @@ class _Known:
     @cached_property
     def pseudo(self) -> Reals:
         """Firth's pseudo-votes of each pair, its hat values, shape (E,)."""
-        return self.bend * self.resistances(self.inverse(self.bend)) if self.firth else np.zeros(len(self.bend))
+        return np.zeros(len(self.bend)) if self.ridge else self.bend * self.resistances(self.inverse(self.bend))
 
     @cached_property
     def targets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -173,7 +170,7 @@ class _Known:
     def harmless(self, k: int) -> bool:
         """Return whether no removal of k votes is proved to change the first place; False: not proved."""
         edges = len(self.low)
-        box, shifts = np.full(edges, _START), None if self.firth else (np.zeros(edges), np.zeros(len(self.pair)))
+        box, shifts = np.full(edges, _START), (np.zeros(edges), np.zeros(len(self.pair))) if self.ridge else None
         rivals = np.delete(self.leads, self.first)
         inside = False
         for _ in range(_ROUNDS):
@@ -189,7 +186,7 @@ class _Known:
             if inside and bound.max() > _GAIN * box.max():
                 return False
             inside, box = True, np.clip(bound, _LEAST, box)
-            if self.firth and (shifts := self.pseudo_moves(k, box)) is None:
+            if not self.ridge and (shifts := self.pseudo_moves(k, box)) is None:
                 return False
         return False
 
@@ -203,7 +200,7 @@ class _Known:
         shifts : (ndarray of shape (E,), ndarray of shape (K,)), optional
             Bounds of the moves of a pair's pseudo-votes, and of a further move by the removal of a vote.
         """
-        chances = [_chance(self.margins + side * box) for side in (-1, 1)]
+        chances = [1 / (1 + np.exp(-self.margins - side * box)) for side in (-1, 1)]
         # Slopes of secants from the margin: the least away from 0, the most toward 0, if the box does not reach it.
         margin = np.abs(self.margins)
         shared, away = np.sinh(box / 2) / (2 * box * np.cosh(margin / 2)), np.cosh((margin + box) / 2)
