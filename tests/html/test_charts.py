@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ def test_plots_of_a_row_share_their_axis_which_follows_the_bands_that_are_chosen
     )  # fmt: skip
     found = content(near, far)
     assert found["wide"] == "queries"
+    assert found["note"] == ""
+    assert content(replace(near, note="differences: 95% over queries"))["note"] == "differences: 95% over queries"
     assert found["columns"] == 2
     for spec in found["specs"]:
         scale = spec["layer"][0]["encoding"]["y"]["scale"]

@@ -118,6 +118,7 @@
       parts.push(labelled("bands over", list));
     }
     if (chart.hollow) parts.push(make("span", `○ ${chart.hollow}`));
+    if (chart.note) parts.push(make("span", chart.note));
     const zoom = make("span", undefined, {role: "group", "aria-label": "zoom"});
     for (const [key, sign, words] of [["+", "+", "zoom in"], ["-", "−", "zoom out"], ["0", "↺", "show all"]]) {
       const button = make("button", sign, {type: "button", "aria-label": words, title: words});
