@@ -258,7 +258,7 @@ def rank_scores(
         read, left = reduced(table, without)
         better, notes = turned(read, lower, measure)
         notes += doubtful_names(read, lower, measure)
-        whole, more = completed(better, missing)
+        whole, more = completed(better, missing, said)
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
     notes = [

@@ -407,3 +407,10 @@ def test_rows_of_a_dataset_server_are_those_inside(tmp_path: Path) -> None:
         assert not open_source(path).remarks
     path.write_text(json.dumps(served | {"num_rows_total": 3000}))
     assert open_source(path).remarks[0] == "the file holds 1 row of a data set of 3,000"
+
+
+def test_games_won_that_are_not_available_are_no_words(tmp_path: Path) -> None:
+    path = written(tmp_path / "series.csv", "item_1,item_2,wins_1,wins_2\na,b,2,1\nb,c,NA,3\nc,a,1,1\n")
+    found = rankbench.aggregate(path, "win-rate")
+    assert "rankbench leaves out 1 row without a game" in found.notes
+    assert dict(found.table.select("item", "wins").iter_rows()) == {"a": 3.0, "b": 1.0, "c": 1.0}

@@ -11,7 +11,7 @@ import pytest
 from data_files import written
 
 import rankbench
-from rankbench.errors import SpecError
+from rankbench.errors import InputError, SpecError
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,9 @@ def test_a_task_that_decides_means_by_its_scale_is_named() -> None:
     assert note.startswith(f"scores on 'latency_ms' spread up to {max(spread) / np.median(spread):,.0f} times as wide")
     for found in (rankbench.rank(table), rankbench.rank(slow, without=["latency_ms"])):
         assert not any("times as wide" in note for note in found.notes)
+
+
+def test_one_task_alone_is_told_with_the_columns_that_are_none() -> None:
+    table = {"model": ["a", "b"], "x": [0.5, 0.25], "y": ["90*", "80*"]}
+    with pytest.raises(InputError, match=r"one task alone, 'x'.* leaves out columns .*'y' \('90\*'\)"):
+        rankbench.rank(table)

@@ -14,7 +14,14 @@ import polars as pl
 
 from rankbench.core.text import count_text, listed, plain_name, short_repr
 from rankbench.data.tables.covariates import sided_columns
-from rankbench.data.tables.outcomes import as_number, named_number, number_of_each, tie_words
+from rankbench.data.tables.outcomes import (
+    NOTHING_SAID,
+    as_number,
+    named_number,
+    number_of_each,
+    plain_word,
+    tie_words,
+)
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, columns_text, proposed
@@ -113,9 +120,8 @@ def pair_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
     names = [roles[f"left_{kind}"], roles[f"right_{kind}"]]
     left, right = number_of_each(names)
     both = pl.max_horizontal(left, right)
-    words = pl.any_horizontal(
-        pl.col(name).cast(pl.String).str.strip_chars().str.contains(r"^[A-Za-z]") for name in names
-    )
+    texts = [plain_word(pl.col(name)) for name in names]
+    words = pl.any_horizontal(text.str.contains("^[a-z]") & ~text.is_in(list(NOTHING_SAID)) for text in texts)
     level = (left == 0) & (right == 0)
     if kind == "wins" and "tie" in roles:
         level &= as_number(pl.col(roles["tie"])).fill_null(0) == 0
