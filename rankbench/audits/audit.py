@@ -44,6 +44,7 @@ from rankbench.ranking.load import check_fit, load_log, opened_log
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.rank import rank
+from rankbench.ranking.rank_ranges import places
 from rankbench.ranking.score_ranking import METHODS, rank_scores, read_scores
 from rankbench.ranking.score_sample import completed, reduced, turned
 from rankbench.ranking.votes import load_votes
@@ -224,6 +225,11 @@ def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBo
     if len(board.compared) < 2:
         raise SpecError(
             f"{method} puts each item on a scale of its own, so that no two can be compared: choose another"
+        )
+    level = places(ranking.scores[board.compared], ranking.scales[board.compared])[0] == 1
+    if (shared := int(level.sum())) > 1:
+        said.append(
+            f"{shared} items share the first place by score: probes take {board.items[board.first]} for the first"
         )
     return board, [*said, *notes]
 

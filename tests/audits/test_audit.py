@@ -28,6 +28,13 @@ def test_its_ranking_is_that_of_aggregate(method: str) -> None:
     assert found.data == {"votes": 72, "items": 4, "judges": 5}
 
 
+def test_a_first_place_that_items_share_is_said() -> None:
+    level = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"], "tie": [True] * 3})
+    found = rankbench.audit(level)
+    assert f"3 items share the first place by score: probes take {found.first} for the first" in found.notes
+    assert not any("share the first place" in note for note in rankbench.audit(votes()).notes)
+
+
 def test_a_score_table_is_ranked_as_rank_does() -> None:
     found = rankbench.audit(SCORES, lower=["t3"])
     ranking = rankbench.rank(pl.DataFrame(SCORES), ["mean-score"], lower=["t3"])
