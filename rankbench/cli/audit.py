@@ -84,6 +84,7 @@ def _cells(found: Audit) -> Iterator[list[str]]:
     for probe in found.probes:
         fires = "describes" if probe.fires is None else "fires" if probe.fires else "no"
         numbers = ["—" if value is None else significant(value, 2) for value in (probe.p, probe.level)]
+        numbers[0] = "<1e-300" if probe.p == 0 else numbers[0]
         yield [probe.name, fires, *numbers, probe.answer]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from dataclasses import replace
 
 import polars as pl
@@ -36,6 +37,13 @@ def test_its_table_has_a_row_for_each_probe(rankbench, log) -> None:
     assert "win-rate, 36 votes, 4 items: c|d is first" in shown
     for probe in found.probes:
         assert f"{probe.name} " in shown
+
+
+def test_no_p_is_printed_as_0(rankbench, tmp_path) -> None:
+    """A binomial p of 2 ** -1,999 is less than a float can be."""
+    path = tmp_path / "left.csv"
+    path.write_text("left,right,winner\n" + "a,b,left\nb,a,left\n" * 1000)
+    assert re.search(r"^sides +fires +<1e-300 ", printed(rankbench, "audit", str(path)), re.MULTILINE)
 
 
 def test_json_has_facts_and_rows(rankbench, log) -> None:
