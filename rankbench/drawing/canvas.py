@@ -71,17 +71,21 @@ class LogAxis:
             places[math.inf] = right + gap
         return cls(places)
 
-    def ticks(self, axes: Axes, columns: int = 1) -> None:
-        """Put a tick at every value, in one of so many columns; words that would touch those before are left out."""
+    def labeled(self, length: float) -> list[float]:
+        """Return the values whose words fit beside one another on so many inches; zero and infinity are among them."""
         inner = sorted(value for value in self.places if 0 < value < math.inf)
         letters = {value: len(re.sub(r"\\cdot |[${}^]", "", _tick_label(value, inner))) for value in inner}
-        length = axes.figure.bbox.width / axes.figure.dpi / columns - BESIDE
         spaced = inner[:1]
         for value in inner[1:]:
             room = LETTER * (letters[spaced[-1]] + letters[value]) / 2 / length
             if self.places[value] - self.places[spaced[-1]] >= room * (self.places[inner[-1]] - self.places[inner[0]]):
                 spaced.append(value)
-        shown = [value for value in self.places if value in spaced or value in (0.0, math.inf)]
+        return [value for value in self.places if value in spaced or value in (0.0, math.inf)]
+
+    def ticks(self, axes: Axes, columns: int = 1) -> None:
+        """Put a tick at every value, in one of so many columns; words that would touch those before are left out."""
+        inner = sorted(value for value in self.places if 0 < value < math.inf)
+        shown = self.labeled(axes.figure.bbox.width / axes.figure.dpi / columns - BESIDE)
         axes.set_xticks([self.places[value] for value in shown], [_tick_label(value, inner) for value in shown])
         axes.set_xticks([place for value, place in self.places.items() if value not in shown], minor=True)
         axes.tick_params(axis="x", length=2.5, which="both")

@@ -203,6 +203,10 @@ def _zero(side: str) -> JsonObject:
     }
 
 
+_LENGTH = 1.7
+"""Inches of the horizontal axis of a narrow plot."""
+
+
 class _Lines:
     """A plot of lines and levels."""
 
@@ -259,14 +263,14 @@ class _Lines:
         across: JsonObject = {"field": "x", "type": "quantitative", "title": _wrapped(self.plot.x_label)}
         if self.axis is None:
             return across | {"scale": {"type": "log"} if self.scale == "log" else {"zero": False}}
-        places = sorted((_number(place), _tick(x)) for x, place in self.axis.places.items())
-        ticks = " : ".join(f"datum.value == {place} ? '{words}'" for place, words in places)
+        labeled = {self.axis.places[x]: _tick(x) for x in self.axis.labeled(_LENGTH)}
+        ticks = " : ".join(f"datum.value == {_number(place)} ? '{words}'" for place, words in labeled.items())
         return across | {
             "scale": {"zero": False, "padding": 8, "nice": False},
             "axis": {
-                "values": [place for place, _ in places],
+                "values": _numbers(sorted(self.axis.places.values())),
                 "labelExpr": f"{ticks} : ''",
-                "labelOverlap": "greedy",
+                "labelOverlap": False,
                 "grid": False,
             },
         }

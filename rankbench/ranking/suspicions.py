@@ -138,6 +138,8 @@ class Findings:
         They are about the first so many votes; None: about all.
     mirrored : (int, int) or None
         Votes that have a mirrored one, and all; None: games do not stand there from both sides.
+    unsigned : int
+        Votes without a judge, where other votes have one.
     """
 
     position: Position | None
@@ -145,6 +147,7 @@ class Findings:
     repeats: Repeats | None
     first: int | None = None
     mirrored: tuple[int, int] | None = None
+    unsigned: int = 0
 
     def sided(self) -> bool:
         """Return whether one half lies outside the interval of the left's share."""
@@ -199,6 +202,9 @@ class Findings:
             found.append(f"votes cast again: {self.cast_again()}")
         if self.mirrored is not None:
             found.append(f"mirrored votes: {self.mirrored_games()}")
+        if self.unsigned:
+            missing = count_text(self.unsigned, "vote")
+            found.append(f"{missing} without a judge: intervals by default take votes, not judges, for independent")
         about = f" (of the first {self.first:,} votes; rankbench data describe looks at all)" if self.first else ""
         return [f"{note}{about}" for note in found]
 
@@ -284,7 +290,9 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool 
     votes = votes_with_points((head.head(LOOKED_AT) if cut else head).lazy()).collect()
     position, judges = position_bias(votes.lazy(), accuse=not cut)
     again = repeats(votes.lazy(), len(votes)) if queries and "query_id" in names else None
-    return Findings(position, judges, again, len(votes) if cut else None, mirrored_votes(votes.lazy()))
+    missing = votes["judge"].null_count() if "judge" in votes.columns else 0
+    unsigned = missing if missing < len(votes) else 0
+    return Findings(position, judges, again, len(votes) if cut else None, mirrored_votes(votes.lazy()), unsigned)
 
 
 def name_notes(names: Collection[str], what: str = "items") -> list[str]:

@@ -116,6 +116,14 @@ def sides(rows: list[tuple[str, bool]]) -> pl.LazyFrame:
     )
 
 
+def test_votes_without_a_judge_beside_others_are_counted() -> None:
+    votes = {"winner": ["a", "b", "a"], "loser": ["b", "c", "c"], "judge": ["j", None, "k"]}
+    note = "1 vote without a judge: intervals by default take votes, not judges, for independent"
+    assert note in rankbench.aggregate(votes).notes
+    assert note not in rankbench.aggregate(votes | {"judge": ["j", "j", "k"]}).notes
+    assert note not in rankbench.aggregate(votes | {"judge": pl.Series([None] * 3, dtype=pl.String)}).notes
+
+
 def test_position_biased_judges_are_listed_the_worst_first() -> None:
     rng = np.random.default_rng(0)
     counts = {
