@@ -51,14 +51,12 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
     "left": (
         *("left", "model_a", "item_a", "option_a", "player_a", "answer_a", "a", "model_1", "player_1", "item_1"),
-        *("team_a", "team_1", "system_a", "system_1", "option_1", "candidate_a", "candidate_1"),
-        "generator_1",
+        *("team_a", "team_1", "system_a", "system_1", "option_1", "candidate_a", "candidate_1", "generator_1"),
         *("home_team", "home", "white"),
     ),
     "right": (
         *("right", "model_b", "item_b", "option_b", "player_b", "answer_b", "b", "model_2", "player_2", "item_2"),
-        *("team_b", "team_2", "system_b", "system_2", "option_2", "candidate_b", "candidate_2"),
-        "generator_2",
+        *("team_b", "team_2", "system_b", "system_2", "option_2", "candidate_b", "candidate_2", "generator_2"),
         *("away_team", "away", "black"),
     ),
     "left_won": ("winner_model_a", "winner_a", "left_won", "a_won"),
@@ -296,13 +294,12 @@ def _own_readings(
     raw: pl.LazyFrame, cells: CellsByColumn, left: str, right: str, rest: Sequence[str]
 ) -> Iterator[ColumnReading]:
     """Yield what other columns may say of two items: words of their own, points, margins, or scores of both."""
-    items, numbers = {*cells[left], *cells[right]}, list[str]()
-    sides, turned = {"left": left, "right": right}, {"left": right, "right": left}
+    items, numbers, sides = {*cells[left], *cells[right]}, list[str](), {"left": left, "right": right}
+    both = sides, {"left": right, "right": left}
     for name in rest:
         words = Counter(filter(None, cells[name]))
         if {word.lower() for word in words} <= {"0", "1", "true", "false"}:
-            yield numbers_reading(raw, {**sides, "points": name})
-            yield numbers_reading(raw, {**turned, "points": name})
+            yield from (numbers_reading(raw, {**one, "points": name}) for one in both)
         elif all(map(_is_number, words)):
             numbers.append(name)
         elif (
@@ -318,14 +315,12 @@ def _own_readings(
     if len(rates) == 1 and len(others) < 2:
         weights = [{"weight": name} for name in others if may_count(cells[name])]
         plain = [] if weights and counts_called(others[0]) else [dict[str, str]()]
-        for one, beside in product((sides, turned), weights + plain):
+        for one, beside in product(both, weights + plain):
             yield numbers_reading(raw, {**one, "points": rates[0], **beside})
     elif len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
-        yield numbers_reading(raw, {**sides, "margin": numbers[0]})
-        yield numbers_reading(raw, {**turned, "margin": numbers[0]})
+        yield from (numbers_reading(raw, {**one, "margin": numbers[0]}) for one in both)
     elif len(numbers) == 1 and {"1", "2"} <= {*cells[numbers[0]]} <= {"0", "1", "1.5", "2", ""}:
-        yield numbers_reading(raw, {**sides, "preference": numbers[0]})
-        yield numbers_reading(raw, {**turned, "preference": numbers[0]})
+        yield from (numbers_reading(raw, {**one, "preference": numbers[0]}) for one in both)
     elif len(numbers) == 2 and len(rates) != 1:
         called = frozenset[str]().union(*map(name_parts, numbers))
         what = "wins" if {"wins", "won", "votes", "ballots", "count"} & called else "score"

@@ -44,7 +44,8 @@ _NAMED = 5
 """Columns without numbers that are named, with their first cells."""
 
 _NO_TASK = re.compile(
-    r"|(row_)?(id|index|number)|(n|num)_(samples|examples|instances|items|tasks|questions|runs|seeds)|rank|unnamed_?\d+|(average|avg|mean|overall)(_score)?|(num_|model_)?(params|parameters|size)(_b)?"
+    r"|(row_)?(id|index|number)|(n|num)_(samples|examples|instances|items|tasks|questions|runs|seeds)"
+    r"|rank|unnamed_?\d+|(average|avg|mean|overall)(_score)?|(num_|model_)?(params|parameters|size)(_b)?"
     r"|(release_)?year|(higher|lower|more|less)_is_better"
 )
 """Names, by `plain_name`, of columns that number the rows of a wide table, sum them up, or describe systems."""
