@@ -149,7 +149,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
     ],
     "plan": ["plan --suite small.toml", "plan --log votes.csv --reps 1"],
     "report": ["report done", "report late"],
-    "compare": ["compare done changed --unchanged", "compare votes.csv later.csv", "compare done done"],
+    "compare": ["compare done changed", "compare votes.csv later.csv", "compare done done"],
     "time": ["time small.toml --rounds 2 --out times"],
     "history add": [BEFORE[-1].replace("past", "future")],
     "history show": ["history show past"],

@@ -91,8 +91,10 @@ def unparsed(script: str) -> str:
 
 def commands(script: str) -> list[list[str]]:
     """Return the simple commands of a script as words; those in ``$(...)`` as well."""
+    if "\n" in script:
+        return [found for line in script.replace("\\\n", " ").splitlines() for found in commands(line)]
     inner = [found for one in re.findall(r"\$\(([^()]*)\)", script) for found in commands(one)]
-    outer = re.sub(r"\$\([^()]*\)", "X", script.replace("\\\n", " "))
+    outer = re.sub(r"\$\([^()]*\)", "X", script)
     lexer = shlex.shlex(outer, posix=True, punctuation_chars="|&;\n")
     lexer.whitespace, lexer.whitespace_split = " \t", True
     found: list[list[str]] = [[]]
@@ -102,6 +104,7 @@ def commands(script: str) -> list[list[str]]:
         else:
             found[-1].append(word)
     bare = (words[words[0] in KEYWORDS :] for words in found if words)
+    bare = (words for words in bare if not re.match(r"\w+=", "".join(words[:1])))
     return [*inner, *(words for words in bare if words and not words[0].startswith("#"))]
 
 

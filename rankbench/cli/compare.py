@@ -14,15 +14,14 @@ from rankbench.cli.output import chance_option, complete_names, heartbeat, metho
 from rankbench.cli.run import dataset_option, with_option
 from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option, show
 from rankbench.tracking.compare import compare_results
-from rankbench.tracking.comparison import (
-    Comparison,
-    Margin,
+from rankbench.tracking.comparison import Comparison, Margin
+from rankbench.tracking.comparison_page import (
     cells_of,
     columns_of,
     comparison_json,
     comparison_markdown,
     how_to_read,
-    shown_first,
+    shown_changes,
 )
 from rankbench.tracking.time import TIME_COLUMNS, TimedSuite, time_suite, timed_json
 
@@ -68,7 +67,12 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="EXPERIMENT[/CONTENDER]",
     help="Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything.",
 )
-@click.option("--unchanged", is_flag=True, help="Fail if any score, loss or convergence differs by more than rounding.")
+@click.option(
+    "--declared",
+    default="",
+    metavar="TEXT",
+    help="Why results were meant to change; without it any change on the same judgments fails.",
+)
 @click.option("--reference", default="", help="Benchmark by whose times others' are divided.")
 @method_option("Aggregator of two logs of votes; default: as rankbench aggregate.")
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of two logs, as left=model_x.")
@@ -82,8 +86,8 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
     by block and unit, and never compares different data. They may also be JSON of pytest-benchmark, a folder with one
     file for each job; rankbench describes a single file, without tests. They may also be two logs of votes, HEAD with
     all votes of BASE and later ones: rankbench then tests which items moved. Exits with 0 if nothing is worse, 1 if
-    something is worse (with --unchanged: if a number differs), 2 if the input cannot be used, 3 if a row of BASE was
-    not tested.
+    something is worse, or changed on the same judgments and nobody declared it, 2 if the input cannot be used, 3 if a
+    row of BASE was not tested.
     """
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))
@@ -114,13 +118,17 @@ def comparison_annotations(comparison: Comparison) -> list[str]:
     for one in comparison.by_verdict("worse")[:_ERRORS]:
         what = "" if math.isnan(one.p) else f": {one.base:.6g} became {one.head:.6g} (p = {one.p:.2g})"
         found.append(f"::error title={_property(f'{one.what} is worse')}::{_message(one.where + what)}")
-    for line in (comparison.differing or ())[: _ERRORS - len(found)]:
-        found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
+    if comparison.undeclared:
+        rows = (one for one in comparison.changes if one.differs and one.verdict != "worse")
+        lines = [f"{one.what}: {one.where}: {one.base:.6g} became {one.head:.6g}" for one in rows]
+        for line in [*lines, *comparison.differing][: _ERRORS - len(found)]:
+            found.append(f"::error title=A change of results that nobody declared::{_message(line)}")
     # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it, and why.
     untested = comparison.exit_code == 3
     why = comparison.notes if untested else ()
     whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds(), "; ".join(why)))))
-    coarse = any(one.detectable_percent > 100 * COARSE for one in comparison.by_verdict("not significant"))
+    unsure = (one for one in comparison.changes if one.verdict in ("changed", "not significant"))
+    coarse = any(one.detectable_percent > 100 * COARSE for one in unsure)
     title = f"rankbench compare{' - not tested' if untested else ''}"
     return [*found, f"::{'warning' if untested or coarse else 'notice'} title={title}::{whole}"]
 
@@ -134,12 +142,11 @@ def _property(text: str) -> str:
 
 
 def _parts(found: Comparison) -> Iterator[Table | str]:
-
-    if shown := [one for one in shown_first(found) if one.verdict != "equal"]:
+    yield found.sentence()
+    if shown := shown_changes(found):
         yield Table(columns_of(shown), [cells_of(one) for one in shown], title=how_to_read(shown))
     yield from found.notes
-    yield from (f"differs: {line}" for line in found.differing or ())
-    yield found.sentence()
+    yield from (f"differs: {line}" for line in found.differing)
     if found.finds():
         yield found.finds()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
@@ -152,35 +152,21 @@ def _numbers(cell: CellResult) -> dict[str, tuple[str, NDArray[np.float64]]]:
     return found
 
 
-def unchanged_cells(base: StoredResults, head: StoredResults, gate: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Compare every cell of two results, as a change that should change nothing must leave them.
+def other_differences(base: StoredResults, head: StoredResults, asked: Callable[[str, str], bool]) -> list[str]:
+    """Return which statuses, facts and curves of cells differ beyond `SameCells`, a line each.
 
     Parameters
     ----------
     base, head : StoredResults
-    gate : sequence of str
-        Names of compared cells; empty: all.
-
-    Returns
-    -------
-    differing : list of str
-        Values that differ by more than `SameCells` allows, or are gone.
-    flipped : list of str
-        Values that differ, and may.
+    asked : callable
+        Whether the cells of an experiment and a contender are compared.
     """
     record, done = head.record(), head.cells()
     same = SameCells(base, record, exact=False, again="head")
-    compared = set()
     for name, place in places_of(head.members(), base).items():
-        if name in done and in_gate(gate, place.experiment, place.label):
+        if name in done and asked(place.experiment, place.label):
             same.add(place, stored_cell(head, record, place.experiment, name, done[name]))
-            compared.add(place.cell)
-    for m in base.members():
-        if m.cell in same.stored and m.cell not in compared and in_gate(gate, m.experiment, m.label):
-            same.differences.append(Difference(ROWS, _where(m), "head has no such cell"))
-    if not same.cells and not same.differences:
-        same.differences.append(Difference(ROWS, "", "base has no cell that was computed"))
-    return [f"{one.where}: {one.what}" for one in same.differences], same.flipped
+    return [f"{one.where}: {one.what}" for one in same.differences]
 
 
 def _where(m: Member) -> str:

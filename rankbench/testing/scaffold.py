@@ -201,8 +201,9 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
         values["GATE"] = GATES[kind].replace("@", component)
         slower = "common/workflows/slower.yml.in"  # the step that times
         step = filled(slower, values | {"WITH": values["GATE"].rpartition(" ")[2]}) if kind in TIMED else ""
-        values |= {"WORSE": " or slower" if step else "", "SLOWER": step}
+        values |= {"WORSE": ", nor make them slower" if step else "", "SLOWER": step}
         workflows.append("gate")
+        files[".github/changed-results.md"] = filled("common/changed-results.md.in", values)
     files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
     if kind == "protocol":
         files["gate.toml"] = filled("protocol/gate.toml.in", values)

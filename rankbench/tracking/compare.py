@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, StoreError
-from rankbench.reports.same_cells import in_gate, unchanged_cells
+from rankbench.reports.same_cells import in_gate, other_differences
 from rankbench.store.published import holds_results, open_results
 from rankbench.tracking.comparison import Change, Comparison, Family, Margin, untested
 from rankbench.tracking.quality_changes import quality_changes
@@ -33,7 +33,7 @@ def compare_results(
     method: str = "",
     columns: str = "",
     alpha: float = ALPHA,
-    unchanged: bool = False,
+    declared: str = "",
 ) -> Comparison:
     """Compare two results.
 
@@ -53,8 +53,8 @@ def compare_results(
         Of logs: who ranks them, and what their columns mean; see
         `rankbench.tracking.ranking_changes.ranking_changes`.
     alpha : float, in (0, .5)
-    unchanged : bool
-        Of results: nothing may differ by more than rounding, see `rankbench.reports.same_cells.SameCells`.
+    declared : str
+        Why results were meant to change; without it a change of results on the same judgments fails.
 
     Raises
     ------
@@ -72,35 +72,28 @@ def compare_results(
     kind = next(iter(kinds))
     if reference and kind != "a benchmark":
         raise SpecError(f"{base} is {kind}: a reference is of files of pytest-benchmark")
-    if unchanged and not all(holds_results(path) for path in (base, head)):
-        raise SpecError("--unchanged compares cells: give the folders of two runs, or of published results")
     limit = margin or (Margin(SLOWER_BY, relative=True) if kind == "a benchmark" else Margin())
-    family, limits, differing = Family(limit, gate, alpha), str(limit), None
+    family, limits, differing = Family(limit, gate, alpha), str(limit), list[str]()
     if kind == "a benchmark":
         changes, notes = speed_changes(base, head, reference, family)
     elif kind == "a log":
         changes, notes = ranking_changes(base, head, method, columns, family)
     else:
-        changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
-        if unchanged:
-            with open_results(base) as before, open_results(head) as after:
-                lines, flipped = unchanged_cells(before, after, gate)
-            differing = tuple(lines)
-            notes += [f"flipped within tolerance: {one}" for one in flipped]
+        changes, notes, limits, differing = _of_folders(base, head, margin, gate, alpha)
     if gate and not changes and kind != "a benchmark":
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
-    places = [(one.where.split(", n = ")[0].partition(":")[0], one.what) for one in changes]
+    places = [_place(one) for one in changes]
     for pattern in gate if kind == "results" else ():
         if not any(in_gate((pattern,), *place) for place in places):
             changes.append(untested(f"gate {pattern}: nothing that both have fits it", ""))
-    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes), differing)
+    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes), tuple(differing), declared)
 
 
 def _of_folders(
     base: Path, head: Path, margin: Margin | None, gate: tuple[str, ...], alpha: float
-) -> tuple[list[Change], list[str], str]:
-    """Return the changes in quality and in speed, notes, and the margins in words.
+) -> tuple[list[Change], list[str], str, list[str]]:
+    """Return the changes in quality and in speed, notes, the margins in words, and other values that differ.
 
     Where there are both, each gets half of the level.
     """
@@ -109,12 +102,15 @@ def _of_folders(
     if not qualities and not speeds:
         raise InputError(f"one of {base} and {head} has results, the other timings: rankbench cannot compare these")
     level = alpha / 2 if qualities and speeds else alpha
-    changes, notes, limits = list[Change](), list[str](), list[str]()
+    changes, notes, limits, differing = list[Change](), list[str](), list[str](), list[str]()
     try:
         if qualities:
             limit = margin or Margin()
             with open_results(base) as before, open_results(head) as after:
                 changes, notes = quality_changes(before, after, Family(limit, gate, level))
+                told = {_place(one) for one in changes if one.differs}
+                equal = {_place(one) for one in changes if one.matched} - told
+                differing = other_differences(before, after, lambda *place: place in equal)
             limits.append(str(limit))
         if speeds:
             once, again = read_timings(base), read_timings(head)
@@ -127,7 +123,12 @@ def _of_folders(
         raise InputError(str(error)) from error
     if any(timed for _, timed in held) and not speeds:
         notes.append("only one of them has timings: speed was not compared")
-    return changes, notes, ", for speed ".join(dict.fromkeys(limits))
+    return changes, notes, ", for speed ".join(dict.fromkeys(limits)), differing
+
+
+def _place(change: Change) -> tuple[str, str]:
+    """Return the experiment and the contender of a row."""
+    return change.where.split(", n = ")[0].partition(":")[0], change.what
 
 
 def _kind(path: Path) -> str:

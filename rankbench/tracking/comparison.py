@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import count_text, markdown, significant, without_nan
+from rankbench.core.text import count_text, significant
 from rankbench.interfaces.suite import matches
-from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 from rankbench.reports.same_cells import in_gate
 from rankbench.stats.contrast_columns import VarianceSources
 from rankbench.stats.multiple_tests import holm
 
-ChangeVerdict: TypeAlias = Literal["equal", "worse", "better", "not significant", "described", "not tested"]
-"""``equal``: every number, to the byte. ``described``: there is nothing that an interval could rest on. ``not tested``:
-base has it, and head has nothing to compare it with."""
+ChangeVerdict: TypeAlias = Literal[
+    "equal", "rounding", "worse", "better", "changed", "not significant", "described", "not tested"
+]
+"""``equal``: every number, to the byte. ``rounding``: no number differs by more than `ROUNDING`. ``changed``: both saw
+the same judgments and differ, without significance. ``not significant``: of other judgments. ``described``: there is
+nothing that an interval could rest on. ``not tested``: base has it, and head has nothing to compare it with."""
+
+ROUNDING = 1e-9
+"""Largest difference that is rounding, relative to the largest number of a row."""
+
+LEAST_ROWS = 3
+"""Contenders whose spread tells a change of one from a change of all."""
 
 ChangeSubject: TypeAlias = Literal["quality", "speed", "ranking"]
 
@@ -51,6 +59,8 @@ class Change:
         The change beyond the margin that such a comparison finds in 9 of 10; nan where nothing was tested.
     about : {"quality", "speed", "ranking"}
         Subject of the change: a metric, a time, or an item's score.
+    matched : bool
+        Both saw the same judgments, so that only code can make them differ.
     """
 
     where: str
@@ -65,6 +75,12 @@ class Change:
     p: float = math.nan
     detectable: float = math.nan
     about: ChangeSubject = "quality"
+    matched: bool = False
+
+    @property
+    def differs(self) -> bool:
+        """True if the numbers differ on the same judgments by more than rounding."""
+        return self.matched and self.verdict not in ("equal", "rounding")
 
     @property
     def detectable_percent(self) -> float:
@@ -89,8 +105,10 @@ class Comparison:
         Chance of calling anything worse, or anything better, where nothing changed.
     notes : tuple of str
         Remarks on anything new, failed in both, or of another version or data, a sentence each.
-    differing : tuple of str or None
-        Differences larger than rounding, a line each; None where it was not asked (``--unchanged``).
+    differing : tuple of str
+        Statuses, convergence records and curves that differ by more than rounding where no row does, a line each.
+    declared : str
+        Why results were meant to change; empty: nobody declared a change.
     """
 
     base: str
@@ -99,7 +117,8 @@ class Comparison:
     margin: str
     alpha: float
     notes: tuple[str, ...] = field(default=())
-    differing: tuple[str, ...] | None = None
+    differing: tuple[str, ...] = ()
+    declared: str = ""
 
     def by_verdict(self, verdict: ChangeVerdict) -> list[Change]:
         """Return the changes with a verdict."""
@@ -107,15 +126,20 @@ class Comparison:
 
     @property
     def tested(self) -> int:
-        """Number of changes that were tested, or are equal to the byte."""
-        return sum(change.verdict not in ("described", "not tested") for change in self.changes)
+        """Number of changes that were tested, or whose judgments are the same."""
+        return sum(one.matched or one.verdict not in ("described", "not tested") for one in self.changes)
 
     @property
     def exit_code(self) -> int:
-        """0: the same or better; 1: something is worse, or differs where nothing may; 3: something was not tested."""
-        if self.by_verdict("worse") or self.differing:
+        """0: nothing is worse; 1: something is worse, or changed undeclared; 3: something was not tested."""
+        if self.by_verdict("worse") or self.undeclared:
             return 1
-        return 3 if self.by_verdict("not tested") or not (self.tested or self.differing is not None) else 0
+        return 3 if self.by_verdict("not tested") or not self.tested else 0
+
+    @property
+    def undeclared(self) -> bool:
+        """True if results changed on the same judgments, and nobody declared it."""
+        return not self.declared and (bool(self.differing) or any(one.differs for one in self.changes))
 
     def finds(self) -> str:
         """Return which changes such a comparison finds, in a sentence; empty where nothing was tested."""
@@ -130,23 +154,74 @@ class Comparison:
         return f"The comparison detects a change of {least}{of} or more with probability 0.9{rows}."
 
     def sentence(self) -> str:
-        """Return what came of it, in a sentence."""
+        """Return what came of it, in a few sentences: what changed on the same judgments comes first."""
         gone = len(self.by_verdict("not tested"))
-        missing = f" Of base {gone:,} {'row was' if gone == 1 else 'rows were'} not tested." if gone else ""
-        if self.differing is not None:
-            what = f"{len(self.differing):,} differ" if self.differing else "nothing differs"
-            missing += f" Of what may not change, {what} by more than rounding."
-        if len(self.changes) == gone:
-            return f"Nothing could be compared.{missing}"
-        if not self.tested:
-            return f"rankbench could not compute an interval: it describes differences, and tests none.{missing}"
-        found = Counter(change.verdict for change in self.changes)
+        said = [*self._of_same_judgments(), *self._of_others(), *self._moved_together()]
+        if len(self.changes) == gone and not self.differing:
+            said.append("Nothing could be compared.")
+        if self.differing:
+            said.append(f"{count_text(len(self.differing), 'other value')} changed by more than rounding.")
+        if gone:
+            said.append(f"Of base {gone:,} {'row was' if gone == 1 else 'rows were'} not tested.")
+        if self.declared:
+            said.append(f"Declared: {self.declared.rstrip('.')}.")
+        elif self.undeclared:
+            said.append("Nobody declared a change of results.")
+        return " ".join(said)
+
+    def _of_same_judgments(self) -> Iterator[str]:
+        """Yield how many rows differ on the same judgments."""
+        if not (matched := [one for one in self.changes if one.matched]):
+            return
+        found = Counter(one.verdict for one in matched)
+        differ = sum(one.differs for one in matched)
+        if not differ:
+            rounded = f", {found['rounding']:,} of them but for rounding" if found["rounding"] else " to the byte"
+            yield f"{'The row is' if len(matched) == 1 else f'All {len(matched):,} rows are'} equal{rounded}."
+            return
+        rounded = f"; {found['rounding']:,} more by rounding" if found["rounding"] else ""
+        verb = "differs" if differ == 1 else "differ"
+        yield (
+            f"{differ:,} of {count_text(len(matched), 'row')} {verb} on the same judgments: {found['better']} better, "
+            f"{found['worse']} worse, {found['changed']} too small to test ({self._level}{rounded})."
+        )
+
+    def _of_others(self) -> Iterator[str]:
+        """Yield the verdicts on other rows: other judgments, times, logs."""
+        others = [one for one in self.changes if not one.matched and one.verdict != "not tested"]
+        if not others:
+            return
+        found = Counter(change.verdict for change in others)
+        if not (tested := len(others) - found["described"]):
+            yield "rankbench could not compute an interval: it describes differences, and tests none."
+            return
         counts = f"{found['worse']} worse, {found['better']} better, {found['equal']} equal to the byte, "
         counts += f"{found['not significant']} without a significant change"
-        described = len(self.by_verdict("described"))
-        more = f"; {described:,} more are described" if described else ""
-        chance = f"chance of a false alarm {self.alpha:g}"
-        return f"Of {count_text(self.tested, 'row')} {counts} (margin {self.margin}; {chance}{more}).{missing}"
+        more = f"; {found['described']:,} more are described" if found["described"] else ""
+        yield f"Of {count_text(tested, 'row')} {counts} ({self._level}{more})."
+
+    @property
+    def _level(self) -> str:
+        return f"margin {self.margin}; chance of a false alarm {self.alpha:g}"
+
+    def _moved_together(self) -> Iterator[str]:
+        """Yield a suspicion where most contenders of a table move the same way by more than they differ in base."""
+        tables: dict[str, list[Change]] = defaultdict(list)
+        for one in self.changes:
+            if one.matched and one.about == "quality" and not math.isnan(one.change):
+                tables[one.where].append(one)
+        moved = []
+        for where, rows in tables.items():
+            spread = float(np.std([one.base for one in rows], ddof=1)) if len(rows) >= LEAST_ROWS else math.inf
+            ways = Counter(np.sign(one.change) for one in rows if one.differs and abs(one.change) > spread)
+            if 2 * max(ways.values(), default=0) > len(rows):
+                moved.append(where)
+        if moved:
+            more = f" and {len(moved) - 1:,} more" if len(moved) > 1 else ""
+            yield (
+                f"Most contenders move the same way by more than they differ ({moved[0]}{more}): a metric or the data "
+                "may have changed."
+            )
 
 
 def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:
@@ -195,7 +270,7 @@ class ChangeEstimate:
     @property
     def tested(self) -> bool:
         """True if the change has an interval."""
-        return self.change.verdict == "described" and not math.isnan(self.se)
+        return self.change.verdict in ("described", "changed") and not math.isnan(self.se)
 
     def sources(self) -> VarianceSources:
         """Return where its variance comes from."""
@@ -251,8 +326,9 @@ class Family(NamedTuple):
         for one, p_worse, p_better in zip(found, *sides, strict=True):
             change = one.change
             if one.tested:
+                small: ChangeVerdict = "changed" if change.matched else "not significant"
                 verdict: ChangeVerdict = (
-                    "worse" if p_worse <= self.alpha else "better" if p_better <= self.alpha else "not significant"
+                    "worse" if p_worse <= self.alpha else "better" if p_better <= self.alpha else small
                 )
                 p = float(p_worse if change.change > 0 else p_better)
                 change = replace(change, p=p, verdict=verdict, detectable=one.least_found(level))
@@ -275,88 +351,3 @@ def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
         two_sided = VarianceSources(np.array([found[i].share for i in places]), *df).p(t)
         p[places] = np.where(t > 0, two_sided / 2, 1 - two_sided / 2)
     return p
-
-
-_COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
-
-_PLUS: dict[ChangeSubject, tuple[str, str]] = {
-    "quality": ("worse", "a positive difference of a metric is worse"),
-    "speed": ("slower", "a positive share of a base time is slower"),
-    "ranking": ("fell", "a positive change of an item is a fall of its score"),
-}
-"""Meaning of a change above 0: in the head of its column, and in a clause."""
-
-MOST = 50
-"""Rows that a table shows; all are in the JSON."""
-
-_ORDER = ("worse", "not tested", "better", "not significant", "described", "equal")
-
-
-def shown_first(comparison: Comparison) -> list[Change]:
-    """Return the changes, the worst first, those that are equal last."""
-    return sorted(comparison.changes, key=lambda one: (_ORDER.index(one.verdict), one.p if one.p == one.p else 2.0))
-
-
-def cells_of(change: Change) -> tuple[str, ...]:
-    """Return a row of a table."""
-    said = _share if change.about == "speed" else "{:+.4g}".format
-    interval = "" if math.isnan(change.lower) else f"[{said(change.lower)}, {said(change.upper)}]"
-    p = "" if math.isnan(change.p) else f"{change.p:.2g}"
-    numbers = ["" if math.isnan(one) else f"{one:.6g}" for one in (change.base, change.head)]
-    numbers.append("" if math.isnan(change.change) else said(change.change))
-    return change.verdict, change.where, change.what, *numbers, interval, p
-
-
-def _share(log_ratio: float) -> str:
-    """Return a logarithm of a ratio as the share by which the ratio is above 1."""
-    return f"{100 * math.expm1(log_ratio):+.3g}%"
-
-
-def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:
-    """Return the heads of a table's columns; that of changes says which way they go."""
-    which = " or ".join(_PLUS[about][0] for about in _PLUS if any(one.about == about for one in changes))
-    return tuple(f"change (+ {which})" if name == "change" else name for name in _COLUMNS)
-
-
-def how_to_read(changes: Sequence[Change]) -> str:
-    """Return which way changes go, and what intervals and p are of."""
-    meaning = "; ".join(clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes))
-    return f"{meaning[0].upper()}{meaning[1:]}. The interval is for its row alone; p is adjusted for all rows."
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    """Return a page: what came of it, then a table, then what was not compared."""
-    title = f"{markdown(comparison.head)} against {markdown(comparison.base)}"
-    page: list[Node] = [Heading(1, title), Paragraph(f"**{comparison.sentence()}**")]
-    if comparison.finds():
-        page.append(Paragraph(comparison.finds()))
-    if comparison.differing:
-        lines = tuple(markdown(one) for one in comparison.differing[:MOST])
-        page += [Paragraph("Values that may not change, and differ by more than rounding:"), Bullets(lines)]
-        if len(comparison.differing) > MOST:
-            page.append(Paragraph(f"The JSON has {len(comparison.differing) - MOST:,} more."))
-    if shown := [one for one in shown_first(comparison) if one.verdict != "equal"]:
-        cells = [[markdown(cell) for cell in cells_of(one)] for one in shown[:MOST]]
-        page += [Paragraph(how_to_read(shown)), Grid.from_rows([Column(name) for name in columns_of(shown)], cells)]
-        if len(shown) > MOST:
-            page.append(Paragraph(f"The JSON has {count_text(len(shown) - MOST, 'more row')}."))
-    if comparison.notes:
-        notes = Bullets(tuple(markdown(note) for note in comparison.notes))
-        page += [Paragraph("Other differences:"), notes]
-    return markdown_of(page) + "\n"
-
-
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the whole comparison for JSON; unknown values are null."""
-    percent = "detectable_percent"
-    changes = [without_nan(asdict(one) | {percent: one.detectable_percent}) for one in shown_first(comparison)]
-    return {
-        "base": comparison.base,
-        "head": comparison.head,
-        "sentence": comparison.sentence(),
-        "finds": comparison.finds(),
-        **{key: getattr(comparison, key) for key in ("exit_code", "margin", "alpha")},
-        "changes": changes,
-        "notes": list(comparison.notes),
-        "differing": comparison.differing,
-    }

@@ -19,14 +19,16 @@ from rankbench.core.text import natural
 from rankbench.interfaces.cell import RANKING, Split
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.reports.experiment_data import Arm, Sampler, samplers_of
-from rankbench.reports.same_cells import beyond
 from rankbench.stats.bootstrap import order_widening, widening
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SourceRecord, SuiteRecord
-from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
+from rankbench.tracking.comparison import ROUNDING, Change, ChangeEstimate, ChangeVerdict, Family, Margin, untested
 
-_ROUNDING = 1e-12
+_NO_SPREAD = 1e-12
 """Relative to the size of losses: a standard error below it is rounding."""
+
+_ULPS = 1e-15
+"""Largest difference that is rounding where all numbers of a row are next to 0."""
 
 _PLACES = RANKING[3:]
 """Of an item that falls they grow, as its score and the bounds of it become smaller."""
@@ -39,6 +41,7 @@ class _Pair:
     samplers: tuple[Sampler, Sampler]
     arms: tuple[Arm, Arm]
     matched: bool
+    elsewhere: bool
 
     @property
     def sampler(self) -> Sampler:
@@ -83,7 +86,8 @@ def quality_changes(base: StoredResults, head: StoredResults, family: Family) ->
             name = sampler.experiment.name
             if name not in comparable:
                 continue
-            pairs, apart, others = _pairs((of_base[name], sampler), before.seed == after.seed, family)
+            same = before.seed == after.seed, before.cpu != after.cpu
+            pairs, apart, others = _pairs((of_base[name], sampler), same, family)
             found += apart
             notes += others
             metrics = [metric for metric in sampler.metrics if metric in of_base[name].metrics]
@@ -132,9 +136,12 @@ def misfit(before: SourceRecord, after: SourceRecord) -> str:
 
 
 def _pairs(
-    samplers: tuple[Sampler, Sampler], matched: bool, family: Family
+    samplers: tuple[Sampler, Sampler], same: tuple[bool, bool], family: Family
 ) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
-    """Return who is to be tested and finished in both; who finished in base alone; and a sentence on everybody else."""
+    """Return pairs that finished in both, rows of contenders that finished in base alone, and notes on others.
+
+    `same` says whether the judgments are matched, and whether the classes of processors differ.
+    """
     pairs, apart, notes = [], [], []
     arms = [{arm.key: arm for race in one.races for arm in race.arms} for one in samplers]
     ordered = sorted(
@@ -150,12 +157,12 @@ def _pairs(
         elif head is None:
             apart.append(ChangeEstimate(untested(f"{place}: it is gone", label)))
         elif base.racing and head.racing:
-            pairs.append(_Pair(samplers, (base, head), matched))
+            pairs.append(_Pair(samplers, (base, head), *same))
         elif base.racing and head.status == "pending":
             apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
         elif base.racing:
             why = f"{place}: {head.status} (was {base.status}): {head.reason}"
-            lost = Change(why, label, math.nan, math.nan, math.nan, "worse", head.status)
+            lost = Change(why, label, math.nan, math.nan, math.nan, "worse", head.status, matched=same[0])
             apart.append(ChangeEstimate(lost))
         else:
             became = head.status if head.status == base.status else f"{head.status} (was {base.status})"
@@ -169,16 +176,25 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
     where = f"{sampler.experiment.name}, n = {pair.arms[0].n:,}, {metric}, {split}"
     done = [sorted(arm.done) for arm in pair.arms]
+    both = sorted(pair.arms[0].done & pair.arms[1].done)
+    matched = pair.matched and bool(both)
     base, head = (
         one.losses(arm, metric, split, own) for one, arm, own in zip(pair.samplers, pair.arms, done, strict=True)
     )
 
-    def change(rests: str, one: NDArray[np.float64] = base, other: NDArray[np.float64] = head) -> Change:
-        means = float(one.mean()), float(other.mean())
-        return Change(where, pair.label, *means, sign * (means[1] - means[0]), "described", rests)
+    if matched:
+        base, head = (side[np.isin(own, both)] for side, own in zip((base, head), done, strict=True))
 
-    if pair.matched and done[0] == done[1] and base.tobytes() == head.tobytes():
+    def change(rests: str) -> Change:
+        means = float(base.mean()), float(head.mean())
+        verdict: ChangeVerdict = "changed" if matched else "described"
+        return Change(where, pair.label, *means, sign * (means[1] - means[0]), verdict, rests, matched=matched)
+
+    if matched and base.tobytes() == head.tobytes():
         yield ChangeEstimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
+        return
+    if matched and not _differ(pair, metric, base, head).any():
+        yield ChangeEstimate(replace(change("every loss"), verdict="rounding"))
         return
     if sampler.source.layout in ("ranking", "series"):
         yield from _numbers(pair, metric, split, where, base.mean(axis=0), head.mean(axis=0))
@@ -190,12 +206,10 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     if sampler.source.fixed(split):
         yield ChangeEstimate(change("one unit, which stays the same"))
         return
-    both = sorted(pair.arms[0].done & pair.arms[1].done)
-    if pair.matched and both:
-        one, other = (side[np.isin(own, both)] for side, own in zip((base, head), done, strict=True))
-        told = change(f"{len(both)} repetitions and {one.shape[1]} units, paired", one, other)
-        order = _order_widening(pair, one, other)
-        yield _spread(told, [other - one], [other - one], _widening(pair, len(both)), allowed, order)
+    if matched:
+        told = change(f"{len(both)} repetitions and {base.shape[1]} units, paired")
+        order = _order_widening(pair, base, head)
+        yield _spread(told, [head - base], [head - base], _widening(pair, len(both)), allowed, order)
         return
     together = bool(sampler.source.dataset)
     losses = [base, head]
@@ -212,14 +226,25 @@ def _numbers(
 ) -> Iterator[ChangeEstimate]:
     """Yield the numbers of items that differ by more than rounding: they are no losses, and no interval is theirs."""
     source = pair.sampler.source
-    apart = beyond(base, head, source.metric(metric).tolerance)
+    apart = _differ(pair, metric, base, head)
     sign = 1.0 if metric in _PLACES else -1.0
     for unit, was, now, differs in zip(source.units[split], base, head, apart, strict=True):
         if differs:
             change = sign * float(now - was)
             numbers = float(was), float(now), change
-            told = Change(f"{where}, {unit}", pair.label, *numbers, "described", "an item's number", about="ranking")
-            yield ChangeEstimate(told)
+            verdict: ChangeVerdict = "changed" if pair.matched else "described"
+            told = Change(f"{where}, {unit}", pair.label, *numbers, verdict, "an item's number", about="ranking")
+            yield ChangeEstimate(replace(told, matched=pair.matched))
+
+
+def _differ(pair: _Pair, metric: str, base: NDArray[np.float64], head: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return where numbers differ by more than rounding, or by the tolerance of the metric on other processors."""
+    finite = np.abs(base[np.isfinite(base)])
+    size = float(finite.max(initial=0.0))
+    tolerance = pair.sampler.source.metric(metric).tolerance if pair.elsewhere else ROUNDING
+    with np.errstate(invalid="ignore"):
+        near = np.abs(base - head) <= max(tolerance * size, _ULPS)
+    return np.asarray(~(near | (base == head) | (np.isnan(base) & np.isnan(head))))
 
 
 def _spread(
@@ -260,7 +285,7 @@ def _spread(
     welch = sum(by_draw) ** 2 / sum(parts) if parts else max(1.0, *counts)
     share = sum(by_draw) / (sum(by_draw) + sum(by_unit)) if total > 0 else 1.0
     df = max(welch, 1.0), max(many - 1.0, 1.0)
-    if math.sqrt(total) > _ROUNDING * max(abs(change.base), abs(change.head)):
+    if math.sqrt(total) > _NO_SPREAD * max(abs(change.base), abs(change.head)):
         return ChangeEstimate(change, math.sqrt(total), share, df, margin).with_interval()
     # Losses that are counts of a few votes agree by chance; draws that overlap are worth fewer.
     agreed = max(min(counts) / widening**2 + 1, float(many))

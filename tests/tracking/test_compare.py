@@ -23,18 +23,8 @@ from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
 from rankbench.store.records import StoredCell
 from rankbench.tracking.compare import ALPHA, compare_results
-from rankbench.tracking.comparison import (
-    Change,
-    ChangeSubject,
-    Comparison,
-    Family,
-    Margin,
-    cells_of,
-    columns_of,
-    comparison_json,
-    comparison_markdown,
-    how_to_read,
-)
+from rankbench.tracking.comparison import Change, ChangeSubject, Comparison, Family, Margin
+from rankbench.tracking.comparison_page import cells_of, columns_of, comparison_json, comparison_markdown, how_to_read
 from rankbench.tracking.quality_changes import quality_changes
 
 TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
@@ -59,9 +49,7 @@ def only(base: MadeResults, head: MadeResults, margin: Margin = NONE, alpha: flo
     return changes[0]
 
 
-@pytest.mark.parametrize(
-    ("draws", "units", "verdict"), [(2, 1, "not significant"), (1, 3, "not significant"), (12, 1, "worse")]
-)
+@pytest.mark.parametrize(("draws", "units", "verdict"), [(2, 1, "changed"), (1, 3, "changed"), (12, 1, "worse")])
 def test_few_losses_may_change_alike_by_chance(draws: int, units: int, verdict: str) -> None:
     base = np.full((draws, units), 0.3)
     found = only(MadeResults({"a": base}), MadeResults({"a": base + 0.05}))
@@ -135,7 +123,7 @@ def test_no_false_alarms(sds: tuple[float, float, float], seed: int, times: int)
             own = {name: losses.mean(axis=0, keepdims=True) for name, losses in base.items()}
             head = {name: unit + crossed(rng, draws, units, (0.05, 0.0, 0.02)) for name, unit in own.items()}
         changes, notes = quality_changes(MadeResults(base), MadeResults(head, seed=seed), Family(Margin(), (), ALPHA))
-        alarms += Comparison("", "", tuple(changes), "0", ALPHA, tuple(notes)).exit_code == 1
+        alarms += Comparison("", "", tuple(changes), "0", ALPHA, tuple(notes), declared="noise").exit_code == 1
     upper = stats.beta.ppf(0.95, alarms + 1, times - alarms)
     print(f"false alarms {alarms} of {times}, at most {upper:.4f}")
     assert stats.binomtest(alarms, times, ALPHA, alternative="greater").pvalue > 0.001
@@ -168,9 +156,9 @@ def test_margins_directions_and_the_byte() -> None:
     base, noise = rng.normal(0.5, 0.1, (20, 30)), rng.normal(0, 0.001, (20, 30))
     worse = MadeResults({"a": base + 0.02 + noise})
     assert only(MadeResults({"a": base}), worse).verdict == "worse"
-    assert only(MadeResults({"a": base}), worse, Margin(0.03)).verdict == "not significant"
+    assert only(MadeResults({"a": base}), worse, Margin(0.03)).verdict == "changed"
     assert only(MadeResults({"a": base}), worse, Margin(0.02, relative=True)).verdict == "worse"
-    assert only(MadeResults({"a": base}), worse, Margin(0.06, relative=True)).verdict == "not significant"
+    assert only(MadeResults({"a": base}), worse, Margin(0.06, relative=True)).verdict == "changed"
     assert only(worse, MadeResults({"a": base})).verdict == "better"
     more = {"metrics": [{"name": "ndcg", "direction": "maximize"}]}
     assert only(MadeResults({"a": base}, **more), MadeResults({"a": base + 0.02 + noise}, **more)).verdict == "better"
@@ -185,7 +173,7 @@ def test_what_cannot_be_compared_is_named() -> None:
     one = MadeResults({"a": base, "gone": base})
     changes, notes = quality_changes(one, MadeResults({"a": base + 1, "new": base}), Family(Margin(), (), ALPHA))
     # What is gone is a row: whoever gates on it must not be told that all is well.
-    assert [(change.what, change.verdict) for change in changes] == [("gone", "not tested"), ("a", "not significant")]
+    assert [(change.what, change.verdict) for change in changes] == [("gone", "not tested"), ("a", "changed")]
     assert changes[0].where == "e, n = 100: it is gone"
     assert notes == ["new: e, n = 100, new"]
     for change, why in (
@@ -204,6 +192,39 @@ def test_what_cannot_be_compared_is_named() -> None:
     assert "changed: the class of processor was x86-64-v3, is new" in notes
 
 
+def test_rounding_is_no_change_and_the_smallest_change_is() -> None:
+    """On the same judgments; with another seed nothing says which of two numbers code has changed."""
+    losses = np.random.default_rng(4).normal(0.5, 0.1, (5, 6))
+    base = MadeResults({"a": losses})
+    nudged = losses.copy()
+    nudged[2, 3] *= 1 + 1e-7
+    for now, verdict, code in ((losses * (1 + 1e-11), "rounding", 0), (nudged, "changed", 1)):
+        changes, _ = quality_changes(base, MadeResults({"a": now}), Family(NONE, (), ALPHA))
+        assert [one.verdict for one in changes] == [verdict]
+        assert Comparison("b", "h", tuple(changes), "0", ALPHA).exit_code == code
+        assert Comparison("b", "h", tuple(changes), "0", ALPHA, declared="why").exit_code == 0
+    assert only(base, MadeResults({"a": nudged}, cpu="another")).verdict == "rounding"  # the metric's own tolerance
+    other = only(base, MadeResults({"a": losses + 0.01}, seed=8))
+    assert (other.verdict, other.matched) == ("not significant", False)
+
+
+def test_a_metric_that_is_turned_is_suspected() -> None:
+    """Every contender is better by far more than contenders differ; one that is better alone is no reason for it."""
+    rng = np.random.default_rng(5)
+    means = {name: rng.normal(0.7 + 0.01 * i, 0.02, (5, 8)) for i, name in enumerate("abcd")}
+    base = MadeResults(means)
+    turned, _ = quality_changes(
+        base, MadeResults({name: 1 - one for name, one in means.items()}), Family(NONE, (), ALPHA)
+    )
+    said = Comparison("b", "h", tuple(turned), "0", ALPHA).sentence()
+    assert said.startswith(
+        "4 of 4 rows differ on the same judgments: 4 better, 0 worse, 0 too small to test (margin 0;"
+    )
+    assert "(e, n = 100, ndcg, design): a metric or the data may have changed." in said
+    better, _ = quality_changes(base, MadeResults(means | {"a": means["a"] - 0.3}), Family(NONE, (), ALPHA))
+    assert "may have changed" not in Comparison("b", "h", tuple(better), "0", ALPHA).sentence()
+
+
 RANKED: dict[str, Any] = {
     "layout": "ranking",
     "metrics": [{"name": "ndcg", "direction": "maximize"}, {"name": "rank-low", "direction": "maximize"}],
@@ -219,12 +240,13 @@ def test_numbers_of_items_that_differ_are_listed() -> None:
         MadeResults({"a": base, "b": base}, **RANKED, **units), MadeResults({"a": head, "b": base}, **RANKED, **units),
         Family(Margin(), (), ALPHA),
     )  # fmt: skip
-    told = {one.where.rpartition(", ")[2]: one for one in found if one.verdict == "described"}
+    told = {one.where.rpartition(", ")[2]: one for one in found if one.verdict == "changed"}
     assert sorted(told) == ["q", "r", "t"]
     assert (told["q"].base, told["q"].head, told["q"].change) == (2.0, 2.5, -0.5)
     assert (told["r"].change, told["r"].about) == (1.0, "ranking")
     assert [one.what for one in found if one.verdict == "equal"] == ["b"]
-    assert "; 3 more are described" in Comparison("b", "h", tuple(found), "0", ALPHA).sentence()
+    sentence = Comparison("b", "h", tuple(found), "0", ALPHA).sentence()
+    assert sentence.startswith("3 of 4 rows differ on the same judgments: 0 better, 0 worse, 3 too small to test")
 
 
 def test_who_finished_and_does_not_any_more_is_worse() -> None:
@@ -256,7 +278,7 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     se = float((head - base).std(ddof=1)) / math.sqrt(12)
     least = se * (stats.t.ppf(1 - ALPHA, 11) + stats.norm.ppf(0.9))
     assert found[0].detectable_percent == pytest.approx(100 * least / base.mean(), rel=1e-6)
-    fine = Comparison("b", "h", tuple(found), "0", ALPHA)
+    fine = Comparison("b", "h", tuple(found), "0", ALPHA, declared="noise")
     assert fine.finds() == (
         f"The comparison detects a change of {found[0].detectable_percent:.2g}% of base or more with probability 0.9."
     )
@@ -264,7 +286,7 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     assert comparison_annotations(fine)[-1].replace("%25", "%").endswith(fine.finds())
     assert fine.finds() in comparison_markdown(fine)
     assert comparison_json(fine)["finds"] == fine.finds()
-    coarse = Comparison("b", "h", (replace(found[0], base=found[0].base / 20),), "0", ALPHA)
+    coarse = replace(fine, changes=(replace(found[0], base=found[0].base / 20),))
     assert coarse.exit_code == 0
     assert comparison_annotations(coarse)[-1].startswith("::warning ")
     slow = Change("w", "c", 1.0, 1.0, 0.0, "not significant", "r", detectable=math.log(1.17), about="speed")
@@ -274,7 +296,8 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
         "The comparison detects a change of 17% of base or more with probability 0.9 in its most sensitive row; its "
         "least sensitive row needs 110%."
     )
-    nothing = Comparison("b", "h", (replace(found[0], verdict="described", detectable=math.nan),), "0", ALPHA)
+    described = replace(found[0], verdict="described", detectable=math.nan, matched=False)
+    nothing = Comparison("b", "h", (described,), "0", ALPHA)
     assert (nothing.exit_code, nothing.finds()) == (3, "")
     assert comparison_annotations(nothing)[-1].startswith("::warning title=rankbench compare - not tested::")
 
@@ -298,7 +321,9 @@ def test_folders_and_published_ones(tmp_path: Path) -> None:
     found = compare_results(base, head)
     assert found.exit_code == 1
     assert len(found.by_verdict("worse")) == len(found.changes)
-    assert compare_results(head, base).exit_code == 0
+    assert compare_results(head, base).exit_code == 1
+    assert compare_results(head, base, declared="a better step").exit_code == 0
+    assert compare_results(base, head, declared="a better step").exit_code == 1
     assert compare_results(base, base).by_verdict("equal") == list(compare_results(base, base).changes)
     report(base, tmp_path / "published")
     again = compare_results(tmp_path / "published", head)
@@ -315,8 +340,6 @@ def test_refused(tmp_path: Path) -> None:
         compare_results(tmp_path / "empty", head)
     with pytest.raises(InputError, match=r"leaderboard\.csv: it is no folder of a run"):
         compare_results(base / "leaderboard.csv", head / "leaderboard.csv")  # means without their units
-    with pytest.raises(SpecError, match="--unchanged compares cells"):
-        compare_results(tmp_path / "x.json", tmp_path / "x.json", unchanged=True)
     with pytest.raises(SpecError, match="fits the gate nothing"):
         compare_results(base, head, gate=("nothing",))
     with pytest.raises(SpecError, match=r"base is results: a reference is of files of pytest-benchmark"):
@@ -335,7 +358,8 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert json.loads(json.dumps(comparison_json(found), allow_nan=False))["exit_code"] == 1
     lines = comparison_annotations(found)
     assert lines[0].startswith("::error title=")
-    assert lines[-1].startswith("::notice title=rankbench compare::Of ")
+    rows = len(found.changes)
+    assert lines[-1].startswith(f"::notice title=rankbench compare::{rows} of {rows} rows differ on the same judgments")
     tricky = Change("a\nb", "x::y,z%", 1.0, 2.0, 1.0, "worse", "r", p=0.001)
     line = comparison_annotations(Comparison("b", "h", (tricky,), "0", 0.01))[0]
     assert line == "::error title=x%3A%3Ay%2Cz%25 is worse::a%0Ab: 1 became 2 (p = 0.001)"
@@ -348,17 +372,17 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     written = CliRunner().invoke(compare, [str(base), str(head), "--out", str(tmp_path / "c.html")]).stdout
     lines = CliRunner().invoke(compare, [str(base), str(head)]).stdout.splitlines()
     assert written.splitlines() == lines
-    assert lines[0].startswith("A positive difference of a metric is worse. The interval is for its row alone")
-    assert "change (+ worse)" in lines[1]
-    assert CliRunner().invoke(compare, [str(base), str(base)]).exit_code == 0
-    better = [str(head), str(base)]
-    assert CliRunner().invoke(compare, better).exit_code == 0
-    shown = CliRunner().invoke(compare, [*better, "--unchanged"])
-    assert shown.exit_code == 1
-    assert "differs: " in shown.stdout
-    assert CliRunner().invoke(compare, [str(base), str(base), "--unchanged"]).exit_code == 0
-    assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "50%"]).exit_code == 0
-    assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "x"]).exit_code == 2
+    assert lines[0] == found.sentence()
+    assert "change (+ worse)" in lines[2]
+    same = CliRunner().invoke(compare, [str(base), str(base)])
+    assert (same.exit_code, same.stdout) == (0, f"All {rows} rows are equal to the byte.\n")
+    undeclared = CliRunner().invoke(compare, [str(head), str(base), "--format", "github"])
+    assert undeclared.exit_code == 1
+    assert undeclared.stdout.startswith("::error title=A change of results that nobody declared::")
+    assert CliRunner().invoke(compare, [str(head), str(base), "--declared", "a better step"]).exit_code == 0
+    margin = [str(base), str(head), "--declared", "a better step", "--worse-by"]
+    assert CliRunner().invoke(compare, [*margin, "50%"]).exit_code == 0
+    assert CliRunner().invoke(compare, [*margin, "x"]).exit_code == 2
 
 
 def changed(about: ChangeSubject) -> Change:

@@ -13,7 +13,7 @@ from made_results import MadeResults
 from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import CellResult, Curve
-from rankbench.reports.same_cells import FLIPPED, SHIFT, SameCells, places_of, unchanged_cells
+from rankbench.reports.same_cells import FLIPPED, SHIFT, SameCells, other_differences, places_of
 from rankbench.store.records import StoredCell
 
 JUMPS = [{"name": "ndcg", "jumps": True}]
@@ -128,17 +128,11 @@ def test_numbers_have_the_digits_that_tell_them_apart() -> None:
     assert str(found.differences[0]).endswith("fact scale: 0.333333333; computed again: 0.333333334")
 
 
-def test_what_may_not_change() -> None:
-    """A better mean, another optimum and a cell that is gone: each is a difference where nothing may change."""
+def test_other_values_of_cells_that_are_asked_for() -> None:
     losses = np.random.default_rng(8).normal(0.5, 0.1, (5, 40))
     base = MadeResults({"a": losses, "b": losses})
-    assert unchanged_cells(base, base, ()) == ([], [])
-    assert unchanged_cells(base, MadeResults({"a": losses + 1e-12, "b": losses}), ()) == ([], [])
-    moved = MadeResults({"a": losses - 1e-4, "b": losses})
-    assert len(unchanged_cells(base, moved, ())[0]) == 5
-    assert unchanged_cells(base, moved, ("e/b",)) == ([], [])
-    assert len(unchanged_cells(base, MadeResults({"b": losses}), ())[0]) == 5
-    assert unchanged_cells(base, base, ("other",))[0] == [": base has no cell that was computed"]
     nearly = MadeResults({"a": losses, "b": losses})
     nearly.cells = lambda: base.cells() | {"a|0": StoredCell("done", "", 0.04, {})}  # type: ignore[method-assign]
-    assert unchanged_cells(base, nearly, ())[0] == ["e, 'a', n = 100, repetition 0: fact optimality: nan; head: 0.04"]
+    said = "e, 'a', n = 100, repetition 0: fact optimality: nan; head: 0.04"
+    assert other_differences(base, nearly, lambda *place: place == ("e", "a")) == [said]
+    assert other_differences(base, nearly, lambda *place: place == ("e", "b")) == []

@@ -15,7 +15,8 @@ from scipy import stats
 from rankbench.cli.compare import comparison_annotations
 from rankbench.errors import InputError, SpecError
 from rankbench.tracking.compare import compare_results
-from rankbench.tracking.comparison import Change, cells_of
+from rankbench.tracking.comparison import Change
+from rankbench.tracking.comparison_page import cells_of
 
 
 def benchmarks(path: Path, times: dict[str, list[float]], cpu: str = "x") -> Path:
