@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards audit verify consistency test long coverage audit-levels faults browser bench bench-peers peers lint size pins clean docs elsewhere
+.PHONY: help install paper demo arena leaderboards audit verify consistency test long coverage audit-levels mutants faults browser bench bench-peers peers lint size pins clean docs elsewhere
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -57,6 +57,9 @@ coverage: install ## how often intervals and rank ranges are right, and how narr
 
 audit-levels: install ## how often probes of rankbench audit fire on planted and on clean boards (hours)
 	$(ONE_THREAD) .venv/bin/python scripts/audit_levels.py $(ARGS)
+
+mutants: install ## planted bugs, one at a time: which of the tests, rankbench check and the gate catch each (hours)
+	$(ONE_THREAD) .venv/bin/python scripts/mutants.py $(ARGS)
 
 faults: install ## kills, failing machines, damaged folders and files by the thousand: docs/explanation/reliability.md (hours)
 	$(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults tests/store/test_damage.py tests/store/test_journal_cells.py tests/runner/test_left_behind.py \
