@@ -1,4 +1,4 @@
-"""Comparing two results of 100,000 rows each: 500 contenders, five losses, two splits, 20 repetitions."""
+"""Comparing two results of 100,000 rows each (500 contenders, five losses, two splits, 20 repetitions), and histories."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import synthetic
@@ -14,6 +15,7 @@ from turns import against
 from rankbench.store.journal import Journal
 from rankbench.store.published import ROWS as ROWS_FOLDER
 from rankbench.store.published import published_rows
+from rankbench.tracking.change_points import change_points
 from rankbench.tracking.compare import compare_results
 
 ROWS = 100_000
@@ -55,3 +57,15 @@ def test_a_hundred_thousand_rows(benchmark: Any, folders: list[Path]) -> None:
     compare_results(*folders)
     benchmark.extra_info["seconds of processor"] = round(time.process_time() - start, 2)
     assert benchmark.extra_info["seconds of processor"] < 5
+
+
+def test_change_points_of_5000_commits(benchmark: Any) -> None:
+    """A series is some thousand sorts of its values."""
+    values = np.random.default_rng(7).normal(size=5000)
+    values[3000:] += 1.0
+
+    def sorts() -> None:
+        for _ in range(2000):
+            np.sort(values)
+
+    against(benchmark, lambda: change_points(values), sorts, "2,000 sorts by NumPy", rounds=5, at_least=1.0)

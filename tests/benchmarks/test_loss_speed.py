@@ -48,3 +48,11 @@ def test_whole_ndcg(benchmark: Any) -> None:
         return np.divide(got, best, out=np.ones(QUERIES), where=best > 0)
 
     against(benchmark, lambda: evaluate(loss, alpha, labels.ravel(), OFFSETS), numpy, "NumPy, queries of one length")
+
+
+def test_err_of_a_tie_of_thousands_that_are_worth_nothing(benchmark: Any) -> None:
+    """Readers of TREC runs ask what one document costs behind so many; each pair of ties would take a second."""
+    n = 30_000
+    loss, alpha, labels = get(Loss, "err:discount=log2"), np.r_[np.ones(n), 0.0], np.r_[np.zeros(n), 4.0]
+    tables = np.random.default_rng(0).random((40, n))
+    against(benchmark, lambda: loss.value(alpha, labels), lambda: np.sort(tables), "40 sorts by NumPy", at_least=1.0)
