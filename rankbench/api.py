@@ -16,7 +16,7 @@ from rankbench.errors import ExecutorError, SpecError
 from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
-from rankbench.interfaces.suite import Suite
+from rankbench.interfaces.suite import Suite, SuitePart
 from rankbench.ranking.score_ranking import rank_scores as rank
 from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
@@ -26,7 +26,7 @@ from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.executors import LIMIT, run_in_pool, run_on_cluster
 from rankbench.runner.plan import Planned, check_suite, make_plan
-from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources, with_parameters
+from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources, source_names, with_parameters
 from rankbench.runner.progress import Progress
 from rankbench.runner.run_record import check_folder, check_room, default_folder, of_other_code, run_facts, suite_record
 from rankbench.store.store import Store
@@ -46,6 +46,8 @@ def planned(
     extra: Sequence[str] = (),
     time_unit: str | None = None,
     parameters: str = "",
+    only: Sequence[str] = (),
+    n: Sequence[int] = (),
 ) -> Planned:
     """Load a suite and its data and plan it, without running anything.
 
@@ -67,6 +69,11 @@ def planned(
     parameters : str
         Parameters of protocols in place of the suite's, as ``design=50,heldout=200``, in every experiment whose
         protocol has them.
+    only : sequence of str
+        Patterns of what is computed, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; ``*`` stands for anything. By default
+        everything. Results are those of the whole suite, to the byte.
+    n : sequence of int
+        Numbers of judgments, as the suite writes them, that are computed; by default all.
 
     Raises
     ------
@@ -75,7 +82,8 @@ def planned(
     InputError
         The data cannot be had or read.
     """
-    loaded = load_suite(suite)
+    whole, part = load_suite(suite), SuitePart(tuple(only), tuple(n))
+    loaded = part.of_suite(whole)
     if reps is not None:
         if reps < 1:
             raise SpecError(f"reps must be 1 or more, not {reps}")
@@ -95,8 +103,11 @@ def planned(
         why = next(iter(found.left_out.values()))
         raise SpecError(f"the data allow no experiment of suite {loaded.name!r}: {why}")
     loaded = loaded.model_copy(update={"experiments": tuple(kept)})
-    plan = make_plan(loaded, found.sources, found.source_index, code_digest(), extra)
-    return Planned(found.sources, found.source_index, found.left_out, plan)
+    plan = make_plan(loaded, found.sources, found.source_index, code_digest(), extra, part)
+    index = {experiment.name: found.source_index[experiment.name] for experiment in plan.suite.experiments}
+    rest = tuple(experiment for experiment in whole.experiments if experiment.name not in index)
+    others = source_names(whole.model_copy(update={"experiments": rest}), data) if only or n else {}
+    return Planned(found.sources, index, found.left_out, plan, others)
 
 
 def _several(dataset: DatasetChoice) -> list[Dataset]:
@@ -128,6 +139,8 @@ def run(
     extra: Sequence[str] = (),
     time_unit: str | None = None,
     parameters: str = "",
+    only: Sequence[str] = (),
+    n: Sequence[int] = (),
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -138,7 +151,7 @@ def run(
 
     Parameters
     ----------
-    suite, dataset, reps, extra, time_unit, parameters
+    suite, dataset, reps, extra, time_unit, parameters, only, n
         See `planned`.
     workers : int
         Worker processes; 1 runs built-in contenders in this one. Contenders of plugins run in
@@ -183,7 +196,16 @@ def run(
     started = time.perf_counter()
     with told:
         data = _several(dataset)
-        made = planned(suite, dataset=data, reps=reps, extra=extra, time_unit=time_unit, parameters=parameters)
+        made = planned(
+            suite,
+            dataset=data,
+            reps=reps,
+            extra=extra,
+            time_unit=time_unit,
+            parameters=parameters,
+            only=only,
+            n=n,
+        )
         plan = made.plan
         directory = Path(out) if out is not None else default_folder(made, data)
         store = Store(directory)
@@ -197,7 +219,8 @@ def run(
                 _check_code(plan.plugins)
             check_room(made, missing, directory, workers)
             store.begin(record, plan.members)
-            told.start(len(missing), len(plan.tasks) - len(missing))
+            told.start(missing, len(plan.tasks) - len(missing))
+            missing = [replace(task, advance=told.advance) for task in missing]
             blocks: Iterable[BlockResult]
             limit = LIMIT if timeout is None else timeout
             if missing and executor == "dask":
@@ -206,17 +229,11 @@ def run(
                 pooled = timeout is not None or (workers > 1 and len(missing) > 1)
                 blocks = run_in_pool(made.sources, missing, min(workers, len(missing)) if pooled else 0, limit)
             busy = 0.0
-            task_of = {cell: index for index, task in enumerate(missing) for cell in task.cells}
-            left = [len(task.cells) for task in missing]
             for index, block in enumerate(blocks):
                 _check_code(plan.plugins)
                 store.commit(block)
                 busy += block.seconds
-                # A block may come in parts, and is done with the last of them.
-                for cell in block.cells:
-                    left[task_of[cell.cell]] -= 1
-                    if not left[task_of[cell.cell]]:
-                        told.advance()
+                told.done(block)
                 if index == 0 and len(missing) > 1:
                     told.show(terminal_of(partial(store)))
             computed = time.perf_counter() - started

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option, visible
-from rankbench.cli.run import dataset_option, with_option
+from rankbench.cli.run import dataset_option, selection_options, with_option
 from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option, show
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Comparison, Margin
@@ -167,8 +167,7 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
 )
 @dataset_option
 @with_option
-@click.option("--only", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Time only this; * stands for anything.")
-@click.option("--n", type=click.IntRange(min=1), multiple=True, help="Number of judgments; default: the smallest.")
+@selection_options("the smallest")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the order of turns; default: a new one, kept.")
 @comparison_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE-timings.")

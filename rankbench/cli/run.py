@@ -80,6 +80,24 @@ with_option = click.option(
     help="Add a contender; or, as in surrogate=NAME, a component in the place of the built-in ones, wherever it fits.",
 )
 
+
+def selection_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the options ``--only`` and ``--n`` of `rankbench.interfaces.suite.SuitePart`; `default` says which n."""
+    n = click.option(
+        "--n",
+        type=click.IntRange(min=1),
+        multiple=True,
+        help=f"Number of judgments as the suite writes it; repeatable; default: {default}.",
+    )
+    only = click.option(
+        "--only",
+        multiple=True,
+        metavar="EXPERIMENT[/CONTENDER]",
+        help="Compute only this; repeatable; * stands for anything.",
+    )
+    return lambda command: only(n(command))
+
+
 _SUITE_OPTIONS = (
     click.option(
         "--suite",
@@ -117,6 +135,7 @@ _SUITE_OPTIONS = (
         help="Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep five.",
     ),
     with_option,
+    selection_options("all"),
     click.option(
         "--set",
         "parameters",

@@ -8,7 +8,7 @@ judged. The runner does the rest: it plans the blocks (n, repetition), hands eac
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,6 +34,10 @@ NOBODY = "Nobody compared these items"
 """Beginning of the assumption that judgments are simulated, where items and labels may be real."""
 
 
+def untold(cell: str, share: float) -> None:
+    """Tell nobody that a share of a cell's work is done."""
+
+
 @dataclass(frozen=True)
 class BlockTask:
     """One block with the cells to compute on it.
@@ -50,6 +54,9 @@ class BlockTask:
         validation data.
     losses : tuple of Loss
         The loss components that `metrics` name; none where the protocol has metrics of its own.
+    advance : callable
+        Is told a cell and the share of its work, in (0, 1], that has been done since it was told last; optional. It
+        moves the progress of a run, and nothing else.
     """
 
     key: BlockKey
@@ -57,6 +64,7 @@ class BlockTask:
     metrics: tuple[str, ...]
     cells: dict[str, Contender]
     losses: tuple[Loss, ...] = ()
+    advance: Callable[[str, float], None] = field(default=untold, compare=False, repr=False)
 
     def of_size(self, n: int) -> BlockTask:
         """Return the task of a block of n judgments; of its own n if these are fewer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -19,7 +19,7 @@ from pydantic import (
 
 from rankbench.core.component import Record
 from rankbench.core.spec import Spec, parse
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, nearest
 
 # Names become names of folders and files: nothing in them may lead out of the output folder.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
@@ -140,6 +140,13 @@ class Claim(_OfAKind):
 def matches(label: str, patterns: Sequence[str]) -> bool:
     """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
     return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
+
+
+def in_gate(gate: Sequence[str], experiment: str, label: str) -> bool:
+    """Return whether a gate names a cell: by ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; an empty one names all."""
+    return not gate or any(
+        matches(f"{experiment}/{label}" if "/" in pattern else experiment, [pattern]) for pattern in gate
+    )
 
 
 class Panel(Record):
@@ -305,3 +312,47 @@ class Suite(Record):
     dataset: str = ""
     include: tuple[str, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+
+
+class SuitePart(NamedTuple):
+    """The part of a suite that a run computes.
+
+    Attributes
+    ----------
+    only : tuple of str
+        Patterns of contenders, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; ``*`` stands for anything. Empty: all.
+    n : tuple of int
+        Numbers of judgments as the suite's file writes them; empty: those of the default.
+    """
+
+    only: tuple[str, ...] = ()
+    n: tuple[int, ...] = ()
+
+    def takes(self, experiment: str, label: str, n: int, *, default: bool = True) -> bool:
+        """Return whether a contender at an n is selected; `default` says it of an n where none was asked for."""
+        return (n in self.n if self.n else default) and in_gate(self.only, experiment, label)
+
+    def of_suite(self, suite: Suite) -> Suite:
+        """Return a suite with the experiments that may have selected contenders.
+
+        Raises
+        ------
+        SpecError
+            A pattern or an n that no experiment fits.
+        """
+        names = {pattern: pattern.partition("/")[0] for pattern in self.only}
+        for pattern, name in names.items():
+            known = [one.name for one in suite.experiments]
+            if not any(matches(one, [name]) for one in known):
+                raise SpecError(f"--only {pattern}: suite {suite.name!r} has no such experiment{nearest(name, known)}")
+        chosen = [one for one in suite.experiments if not names or matches(one.name, [*names.values()])]
+        for n in self.n:
+            there = sorted({each for one in chosen for each in one.n})
+            if n not in there:
+                raise SpecError(f"--n {n}: no such n; suite {suite.name!r} has {', '.join(map(str, there))}")
+        kept = tuple(one for one in chosen if not self.n or {*one.n} & {*self.n})
+        return suite.model_copy(update={"experiments": kept})
+
+
+EVERYTHING = SuitePart()
+"""All of a suite."""

@@ -42,13 +42,17 @@ def label_truth(queries: Queries, structure: StructureKind) -> Structures:
     return lambda q: LabelPairs().from_labels(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
 
 
-def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
+def fit(
+    block: Block, methods: Mapping[str, Method], fitted: Callable[[str], None] = lambda cell: None
+) -> dict[str, Fitted | Exception]:
     """Fit composed contenders together and the others one by one; show labels to those alone that declare it.
 
     Parameters
     ----------
     block : Block
     methods : mapping of cell id to Method
+    fitted : callable
+        Is told each cell whose method has been fitted.
 
     Returns
     -------
@@ -68,11 +72,14 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
             outcomes[cell] = alone if isinstance(alone, Exception) else alone[cell]
     else:
         outcomes.update(together)
+    for cell in composed:
+        fitted(cell)
     hidden = replace(block, design=block.design.unlabelled(), validation=None)
     for cell, method in methods.items():
         if not isinstance(method, ERM):
             shown = block if sees_truth(method) else hidden
             outcomes[cell] = guarded(partial(method.fit, disposable_block(shown)))
+            fitted(cell)
     for cell, outcome in outcomes.items():
         plain = outcome if isinstance(outcome, Exception) else guarded(partial(plain_fitted, outcome))
         if isinstance(plain, Fitted) and not sees_truth(methods[cell]):
@@ -238,7 +245,10 @@ def answer(
 
 def each_cell(task: BlockTask, judged: Callable[[str, Contender], CellResult]) -> list[CellResult]:
     """Return what each contender did, given its cell; what one raises is its own result."""
-    outcomes = {cell: guarded(partial(judged, cell, contender)) for cell, contender in task.cells.items()}
+    outcomes: dict[str, CellResult | Exception] = {}
+    for cell, contender in task.cells.items():
+        outcomes[cell] = guarded(partial(judged, cell, contender))
+        task.advance(cell, 1.0)
     return [failed(cell, one) if isinstance(one, Exception) else one for cell, one in outcomes.items()]
 
 
@@ -277,6 +287,7 @@ def each_unit(
                 wrong[cell] = failed(cell, outcome)
             else:
                 values[cell].append(outcome)
+                task.advance(cell, 1 / units)
     done = {
         cell: {(metric, _DESIGN): np.array([one[metric] for one in of_units]) for metric in task.metrics}
         for cell, of_units in values.items()

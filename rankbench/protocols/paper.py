@@ -120,7 +120,8 @@ class BTL(Protocol):
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
         judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
         block = Block(design, judgments, key.n, key.repetition, entropy)
-        outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
+        methods = {cell: found.component(Method) for cell, found in task.cells.items()}
+        outcomes = fit(block, methods, lambda cell: task.advance(cell, 1.0))
         items = [ScoredItems(split, some, {}) for split, some in queries.items() if len(some)]
         judged = {
             one.split: judge(outcomes, one.queries, task.losses, partial(self._truth, one.queries), one.scores)

@@ -213,7 +213,11 @@ class Table1(Protocol):
         design, validating, testing = (queries for queries, _ in parts)
         block = Block(design, train.comparisons(key.n, design.offsets), key.n, key.repetition, entropy)
         validation, test = partial(_loss, validating, chosen), partial(_loss, testing, judged)
-        return [_contender(cell, found.grid(Method), block, validation, test) for cell, found in task.cells.items()]
+        results = []
+        for cell, found in task.cells.items():
+            results.append(_contender(cell, found.grid(Method), block, validation, test))
+            task.advance(cell, 1.0)
+        return results
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what training pairs take while they are sorted by user, or are fitted."""

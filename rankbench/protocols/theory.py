@@ -212,7 +212,8 @@ class Repair(Protocol):
         queries = _queries(prepared)
         votes = _draw(populations, key.n, (key.seed, key.repetition, JUDGMENTS))
         block = Block(queries, votes, key.n, key.repetition, block_entropy(key.seed, "", key.n, key.repetition))
-        outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
+        methods = {cell: found.component(Method) for cell, found in task.cells.items()}
+        outcomes = fit(block, methods, lambda cell: task.advance(cell, 1.0))
         loss = PairwiseDisagreement()
         scores: dict[str, NDArray[np.float64]] = {}
         judged = judge(outcomes, queries, [loss], lambda _: lambda q: populations[q].votes, scores)

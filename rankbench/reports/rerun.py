@@ -76,15 +76,15 @@ def rerun(
         if blocks is not None and blocks < len(tasks):
             places = np.random.default_rng(seed).choice(len(tasks), blocks, replace=False)
             chosen = [tasks[i] for i in sorted(places.tolist())]
-        ran = run_in_pool(planned.sources, chosen, workers if workers > 1 else 0)
         comparison = SameCells(results, made, exact=same_machine(results))
         comparison.differences += _plan_differences(comparison, plan.members, shown)
         told = progress or Progress()
-        told.start(len(chosen), 0)
-        for block in ran:
+        told.start(chosen, 0)
+        chosen = [replace(task, advance=told.advance) for task in chosen]
+        for block in run_in_pool(planned.sources, chosen, workers if workers > 1 else 0):
             for cell in block.cells:
                 comparison.add(shown[cell.cell], cell)
-            told.advance()
+            told.done(block)
     drawn = f"{len(chosen):,} of {len(tasks):,} blocks, drawn by seed {seed}" if len(chosen) < len(tasks) else (
         f"all {len(tasks):,} blocks"
     )  # fmt: skip

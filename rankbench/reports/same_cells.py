@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import CellResult
-from rankbench.interfaces.suite import matches
+from rankbench.interfaces.suite import in_gate
 from rankbench.reports.verify import Difference
 from rankbench.store.journal import StoredResults
 from rankbench.store.published import ROWS
@@ -179,10 +179,3 @@ def beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: floa
         size = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
         near = np.isfinite(size) & (np.abs(one - other) <= tolerance * size)
     return np.asarray(~(near | (one == other) | (np.isnan(one) & np.isnan(other))))
-
-
-def in_gate(gate: Sequence[str], experiment: str, label: str) -> bool:
-    """Return whether a gate names a cell: by ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; an empty one names all."""
-    return not gate or any(
-        matches(f"{experiment}/{label}" if "/" in pattern else experiment, [pattern]) for pattern in gate
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,10 +51,15 @@ def ended(task: BlockTask) -> None:
     _running.pop(id(task), None)
 
 
+def running_blocks() -> list[tuple[float, BlockTask]]:
+    """Return the blocks, or parts of blocks, that are being computed, each with its seconds so far."""
+    now = time.monotonic()
+    return [(now - since, task) for since, task in _running.copy().values()]
+
+
 def longest_running() -> str:
     """Say which contenders' block has been running for longest; empty if that is not long."""
-    since, task = min(_running.copy().values(), key=lambda each: each[0], default=(math.inf, None))
-    seconds = time.monotonic() - since
+    seconds, task = max(running_blocks(), key=lambda each: each[0], default=(0.0, None))
     if task is None or seconds < _LONG:
         return ""
     names = first_of([contender.text for contender in task.cells.values()], _NAMED)

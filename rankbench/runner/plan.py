@@ -15,7 +15,7 @@ from rankbench.errors import SpecError, nearest
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.contender import Contender, sees_truth
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
-from rankbench.interfaces.suite import ContenderEntry, Experiment, Suite, matches
+from rankbench.interfaces.suite import EVERYTHING, ContenderEntry, Experiment, Suite, SuitePart, in_gate, matches
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.manager import contenders, figure_kind
@@ -64,13 +64,21 @@ class Planned(Sources):
     Attributes
     ----------
     plan : Plan
+    others : dict of str to (str, str)
+        By experiment of the suite that was not selected, the name of its protocol and its data set.
     """
 
     plan: Plan
+    others: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def make_plan(
-    suite: Suite, sources: Sequence[Prepared], source_index: Mapping[str, int], code: str, extra: Sequence[str] = ()
+    suite: Suite,
+    sources: Sequence[Prepared],
+    source_index: Mapping[str, int],
+    code: str,
+    extra: Sequence[str] = (),
+    part: SuitePart = EVERYTHING,
 ) -> Plan:
     """Plan a suite.
 
@@ -85,12 +93,14 @@ def make_plan(
         Code digest of rankbench: part of every cell's id, with those of the plugins that have a part in the cell.
     extra : sequence of str
         Additions wherever they fit, see `rankbench.runner.additions.added`.
+    part : SuitePart
+        Contenders and n that are planned.
 
     Raises
     ------
     SpecError
-        An unknown or ill-fitting component, two contenders of one label, or something to
-        add that fits no experiment.
+        An unknown or ill-fitting component, two contenders of one label, something to
+        add that fits no experiment, or a selection of what is not there.
     """
     members: list[Member] = []
     named: list[Experiment] = []
@@ -102,8 +112,11 @@ def make_plan(
     experiments = added(suite.experiments, [sources[source_index[e.name]].protocol for e in suite.experiments], extra)
     protocols = [sources[source_index[e.name]].protocol for e in experiments]
     checked = [check_experiment(e, protocol) for e, protocol in zip(experiments, protocols, strict=True)]
+    checked = _selected(suite.name, experiments, checked, part)
     _check_size([(e, sources[source_index[e.name]], found) for e, found in zip(experiments, checked, strict=True)])
     for experiment, (competing, metrics, losses) in zip(experiments, checked, strict=True):
+        if not competing:
+            continue
         source = source_index[experiment.name]
         prepared = sources[source]
         sizes = prepared.sizes(experiment.n)
@@ -129,7 +142,10 @@ def make_plan(
         told = prepared.protocol.teaches_labels
         shown = [one.label for one in competing if not told and any(map(sees_truth, one.contender.points))]
         oracles = (*experiment.oracles, *(label for label in shown if not matches(label, experiment.oracles)))
-        named.append(experiment.model_copy(update={"losses": metrics, "margin": margin, "oracles": oracles}))
+        settled: dict[str, Any] = {"losses": metrics, "margin": margin, "oracles": oracles}
+        if part.n:
+            settled["n"] = tuple(n for n in experiment.n if n in part.n)
+        named.append(experiment.model_copy(update=settled))
     tasks = [
         BlockTask(key, source, metrics, cells, components[source, metrics])
         for (key, source, metrics), cells in blocks.items()
@@ -140,8 +156,8 @@ def make_plan(
         for e, found in zip(suite.experiments, checked, strict=True)
         if (labels := tuple(one.label for one in found.competing if one.order >= len(e.contenders)))
     }
-    settled = suite.model_copy(update={"experiments": tuple(named)})
-    return Plan(settled, members, tasks, kept, dict(made_by), tuple(sorted(plugins)))
+    whole = suite.model_copy(update={"experiments": tuple(named)})
+    return Plan(whole, members, tasks, kept, dict(made_by), tuple(sorted(plugins)))
 
 
 def _strangers_of(prepared: Prepared) -> set[str]:
@@ -165,6 +181,29 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, CheckedExperiment]]
             f"the experiments have {cells:,} cells (contenders by n by repetitions), more than {MOST_CELLS:,}; take "
             "fewer contenders, n or repetitions (--reps)"
         )
+
+
+def _selected(
+    suite: str, experiments: Sequence[Experiment], checked: Sequence[CheckedExperiment], part: SuitePart
+) -> list[CheckedExperiment]:
+    """Return experiments with the contenders and n that are selected; raise `SpecError` for a pattern without any."""
+    found = []
+    for experiment, whole in zip(experiments, checked, strict=True):
+        competing = []
+        for one in whole.competing:
+            n = tuple(n for n in one.entry.n or experiment.n if part.takes(experiment.name, one.label, n))
+            if n:
+                entry = one.entry.model_copy(update={"n": n}) if part.n else one.entry
+                competing.append(one._replace(entry=entry))
+        found.append(whole._replace(competing=competing))
+    places = [(e.name, one.label) for e, whole in zip(experiments, checked, strict=True) for one in whole.competing]
+    for pattern in part.only:
+        if not any(in_gate([pattern], *place) for place in places):
+            known = nearest(pattern, ["/".join(place) for place in places])
+            raise SpecError(f"--only {pattern}: suite {suite!r} has no such contender{known}")
+    if not any(one.competing for one in found):
+        raise SpecError(f"no contender of suite {suite!r} that --only names has an n that --n names")
+    return found
 
 
 class Competitor(NamedTuple):

@@ -100,6 +100,18 @@ def prepare_sources(suite: Suite, given: Sequence[Dataset] = ()) -> Sources:
     return _prepared(suite, wanted, key_of)
 
 
+def source_names(suite: Suite, given: Sequence[Dataset] = ()) -> dict[str, tuple[str, str]]:
+    """Return by experiment the name of its protocol and its data set, as `prepare_sources` chooses them."""
+    found = {}
+    for experiment in suite.experiments:
+        protocol, data = protocol_of(experiment.protocol), ""
+        if protocol.table is not None:
+            fitting = next((one for one in given if not protocol.refusal(one)), None)
+            data = str(dataset_of(experiment.dataset) if fitting is None and experiment.dataset else fitting or "")
+        found[experiment.name] = protocol.name, data
+    return found
+
+
 def in_time_units(suite: Suite, unit: str) -> tuple[Suite, list[str]]:
     """Return a suite whose experiments that go by time take judgments of one unit together, and their names.
 

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import Self, TypeAlias
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
 from rankbench.core.text import count_text, duration_text
-from rankbench.runner.blocks import longest_running
+from rankbench.interfaces.cell import BlockResult
+from rankbench.interfaces.protocol import BlockTask
+from rankbench.runner.blocks import longest_running, running_blocks
 
 EVERY = 30.0
 """Seconds between two lines."""
+
+_REPEATED = 2
+"""Repetitions of a contender that tell how long others take: the first one may have loaded code."""
+
+_ALMOST = 1 - 1e-9
+"""Share of a contender whose block has no result yet."""
+
+_Kind: TypeAlias = tuple[int, int, tuple[str, ...], str]
+"""Source, n, metrics and contender of cells that differ in the repetition alone."""
 
 
 class Heartbeat:
@@ -60,6 +72,72 @@ class Heartbeat:
                 return
 
 
+class Work:
+    """The contenders of blocks that are to be computed: how many are done, and how long the others take.
+
+    Parameters
+    ----------
+    tasks : sequence of BlockTask
+    """
+
+    def __init__(self, tasks: Sequence[BlockTask]) -> None:
+        self._tasks = {cell: task for task in tasks for cell in task.cells}
+        self._blocks, self._share = len(tasks), dict.fromkeys(self._tasks, 0.0)
+        self._seconds: dict[_Kind, list[float]] = {}
+        self._busy, self._since = 0.0, time.monotonic()
+
+    def advance(self, cell: str, share: float) -> None:
+        """Take up that a share of a cell's work is done: all but a rest, which the result does."""
+        if cell in self._share:
+            self._share[cell] = max(self._share[cell], min(self._share[cell] + share, _ALMOST))
+
+    def done(self, block: BlockResult) -> None:
+        """Take up a result, and what each of its contenders took, about."""
+        self._busy += block.seconds
+        for cell in block.cells:
+            self._share[cell.cell] = 1.0
+            if block.seconds:  # nobody knows how long a lost process would have taken
+                self._seconds.setdefault(self._kind(cell.cell), []).append(block.seconds / len(block.cells))
+
+    def _kind(self, cell: str) -> _Kind:
+        task = self._tasks[cell]
+        return task.source, task.key.n, task.metrics, task.cells[cell].text
+
+    @property
+    def share(self) -> float:
+        """Share of the contenders that are done, in [0, 1]."""
+        return sum(self._share.values()) / max(len(self._share), 1)
+
+    def __str__(self) -> str:
+        finished = f"{math.floor(sum(self._share.values()) + 1e-6):,} of {count_text(len(self._share), 'contender')}"
+        return f"{finished} of {count_text(self._blocks, 'block')}"
+
+    def left(self) -> float | None:
+        """Return seconds that are left; None: nobody knows them within a factor of two.
+
+        A contender takes as long as it took last, on another repetition of its block. Where the times before these
+        give another sum by more than a factor of two, or there are none, the time is not known.
+        """
+        left = [cell for cell, share in self._share.items() if share < 1]
+        known = [self._seconds.get(self._kind(cell), []) for cell in left]
+        if any(len(seconds) < _REPEATED for seconds in known):
+            return None
+        before, last = (sum(seconds[place] for seconds in known) for place in (-2, -1))
+        if not max(before, last) <= 2 * min(before, last):
+            return None
+        takes = {cell: seconds[-1] for cell, seconds in zip(left, known, strict=True)}
+        rest = {cell: (1 - self._share[cell]) * seconds for cell, seconds in takes.items()}
+        running = 0.0
+        for seconds, task in running_blocks():
+            own = [cell for cell in task.cells if cell in takes]
+            running += seconds
+            expected, reported = (sum(some[cell] for cell in own) for some in (takes, rest))
+            if reported > (still := max(expected - seconds, 0.0)):
+                rest |= {cell: rest[cell] * still / reported for cell in own}
+        at_once = (self._busy + running) / max(time.monotonic() - self._since, 1e-9)
+        return sum(rest.values()) / max(at_once, 1e-9)
+
+
 class Progress:
     """Is told how a run goes, and shows nothing of it."""
 
@@ -69,11 +147,14 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def start(self, blocks: int, reused: int) -> None:
-        """Say that `blocks` are to be computed and `reused` are there already."""
+    def start(self, tasks: Sequence[BlockTask], reused: int) -> None:
+        """Say that blocks are to be computed and `reused` are there already."""
 
-    def advance(self) -> None:
-        """Say that one more block is done."""
+    def advance(self, cell: str, share: float) -> None:
+        """Say that a share of a cell's work is done, which belongs to a block without a result; any thread says it."""
+
+    def done(self, block: BlockResult) -> None:
+        """Say that a block, or a part of one, has a result."""
 
     def show(self, partial: RenderableType) -> None:
         """Show a first, partial leaderboard."""
@@ -99,17 +180,14 @@ class ConsoleProgress(Progress):
         self._bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
             TextColumn("elapsed"),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
             console=console,
             disable=not console.is_terminal,
         )
         self._bar = self._bars.add_task("preparing", total=None)
-        self._doing, self._blocks, self._done, self._computing = "preparing", 0, 0, 0.0
-        self._heartbeat = Heartbeat(self.warn, longest_running if console.is_terminal else self._how_far)
+        self._doing, self._work = "preparing", Work(())
+        self._heartbeat = Heartbeat(self.warn, longest_running if console.is_terminal else self._line)
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -120,17 +198,25 @@ class ConsoleProgress(Progress):
         self._heartbeat.__exit__()
         self._bars.stop()
 
-    def start(self, blocks: int, reused: int) -> None:
+    def start(self, tasks: Sequence[BlockTask], reused: int) -> None:
         """Count from here."""
-        self._doing, self._blocks, self._computing = "", blocks, self._heartbeat.elapsed
-        self._bars.update(self._bar, description="blocks", total=blocks)
+        self._doing, self._work = "", Work(tasks)
+        self._bars.update(self._bar, description=self._how_far(), total=1.0)
         if reused and self.console.is_terminal:
             self.console.print(f"{count_text(reused, 'block')} reused from an earlier run")
 
-    def advance(self) -> None:
-        """Count a block."""
-        self._done += 1
-        self._bars.advance(self._bar)
+    def advance(self, cell: str, share: float) -> None:
+        """Count a contender, or a part of its work."""
+        self._work.advance(cell, share)
+        self._show()
+
+    def done(self, block: BlockResult) -> None:
+        """Count the contenders of a result."""
+        self._work.done(block)
+        self._show()
+
+    def _show(self) -> None:
+        self._bars.update(self._bar, description=self._how_far(), completed=self._work.share)
 
     def show(self, partial: RenderableType) -> None:
         """Print the partial leaderboard above the bar."""
@@ -147,11 +233,8 @@ class ConsoleProgress(Progress):
         self.console.print(text, style="yellow", markup=False, soft_wrap=not self.console.is_terminal, highlight=False)
 
     def _how_far(self) -> str:
-        if self._doing:
-            return self._doing
-        left = ""
-        if self._done:
-            seconds = (self._heartbeat.elapsed - self._computing) / self._done * (self._blocks - self._done)
-            left = f", about {duration_text(seconds)} left"
-        done = f"{self._done} of {count_text(self._blocks, 'block')}{left}"
-        return "; ".join(filter(None, [done, longest_running()]))
+        left = self._work.left()
+        return f"{self._work}{'' if left is None else f', about {duration_text(left)} left'}"
+
+    def _line(self) -> str:
+        return self._doing or "; ".join(filter(None, [self._how_far(), longest_running()]))

@@ -88,7 +88,9 @@ def check_folder(journal: Journal, made: Planned) -> None:
     if not _same_data(held, made):
         data = ", ".join(dict.fromkeys(source.dataset or source.protocol for source in held.sources))
         raise StoreError(f"{folder} holds suite {held.name!r} on {data}; give another folder with --out, or remove it")
-    experiments = {experiment.name for experiment in made.plan.suite.experiments} | made.left_out.keys()
+    experiments = (
+        {experiment.name for experiment in made.plan.suite.experiments} | made.left_out.keys() | {*made.others}
+    )
     if experiments.isdisjoint({experiment.name for experiment in held.experiments} | held.left_out.keys()):
         raise StoreError(
             f"{folder} holds another suite that is called {held.name!r} too: the two have no experiment in common. "
@@ -103,7 +105,7 @@ def check_folder(journal: Journal, made: Planned) -> None:
 
 def _same_data(held: SuiteRecord, made: Planned) -> bool:
     """Return whether results are of this suite on data of these names, some or all of them."""
-    there, wanted = set(_fingerprints(held)), set(_wanted(made))
+    there, wanted = set(_fingerprints(held)), {*_wanted(made), *made.others.values()}
     return held.name == made.plan.suite.name and (there <= wanted or wanted <= there)
 
 

@@ -29,7 +29,7 @@ from rankbench.core.spec import parse
 from rankbench.core.system import collect_seldom, die_with
 from rankbench.interfaces.cell import BlockResult, CellResult, failed, guarded, leave_interrupts_to_parent, reason
 from rankbench.interfaces.contender import Contender
-from rankbench.interfaces.protocol import BlockTask, Prepared
+from rankbench.interfaces.protocol import BlockTask, Prepared, untold
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import contender, get
 from rankbench.plugin.registry import base_of
@@ -83,9 +83,16 @@ class Worker:
         self.ready = False
         self.result: Any = None
         self._timeout = self._deadline = math.inf
+        self._advance: Callable[[str, float], None] | None = None
         self._end = weakref.finalize(self, _end_session, self._process)
 
-    def send(self, function: Callable[..., Any], *arguments: Any, timeout: float) -> None:
+    def send(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        timeout: float,
+        advance: Callable[[str, float], None] | None = None,
+    ) -> None:
         """Have it call a function; function, arguments and result are pickled.
 
         Parameters
@@ -94,11 +101,14 @@ class Worker:
         *arguments
         timeout : float
             Seconds that the call may take.
+        advance : callable, optional
+            As `rankbench.interfaces.protocol.BlockTask.advance`: the function has another one as its last argument,
+            and what that is told there is told here.
         """
-        self._timeout = timeout
+        self._timeout, self._advance = timeout, advance
         self._deadline = time.monotonic() + (timeout if self.ready else START)
         with contextlib.suppress(OSError):  # it is dead, as `done` finds
-            self.connection.send((function, arguments))
+            self.connection.send((function, arguments, advance is not None))
 
     def done(self) -> bool:
         """Look whether the function has returned, or the process was lost; return whether `result` is known."""
@@ -106,6 +116,11 @@ class Worker:
         try:
             while self.connection.poll():
                 found = self.connection.recv()
+                if isinstance(found, _Shares):
+                    for cell, share in found.items():
+                        if self._advance:
+                            self._advance(cell, share)
+                    continue
                 if self.ready:
                     self.result = found
                     return True
@@ -160,7 +175,9 @@ def serve(descriptor: int) -> NoReturn:
     with contextlib.suppress(EOFError, OSError), Connection(descriptor) as parent:
         parent.send(True)
         while True:
-            function, arguments = parent.recv()
+            function, arguments, tells = parent.recv()
+            if tells:
+                arguments = (*arguments, _Telling(parent).advance)
             found = guarded(partial(function, *arguments))
             parent.send(LostProcess("error", reason(found)) if isinstance(found, Exception) else found)
     with contextlib.suppress(Exception):
@@ -169,7 +186,25 @@ def serve(descriptor: int) -> NoReturn:
     os._exit(0)  # threads and exit handlers of plugins have nothing to say any more
 
 
-def run_sent(file: Path, sent: SentTask) -> BlockResult:
+class _Shares(dict[str, float]):
+    """Shares of cells' work that a worker process has done since it said so last."""
+
+
+class _Telling:
+    """Sends shares of work to the parent process, at most so many times a second."""
+
+    def __init__(self, parent: Connection) -> None:
+        self._parent, self._shares, self._last = parent, _Shares(), time.monotonic()
+
+    def advance(self, cell: str, share: float) -> None:
+        """Add up a share, and send what there is if that has not been done for a while."""
+        self._shares[cell] = self._shares.get(cell, 0.0) + share
+        if (now := time.monotonic()) - self._last > _LOOK:
+            self._parent.send(self._shares)
+            self._shares, self._last = _Shares(), now
+
+
+def run_sent(file: Path, sent: SentTask, advance: Callable[[str, float], None] = untold) -> BlockResult:
     """Compute a block in a worker process; a contender that cannot be made there is a failure.
 
     Parameters
@@ -177,8 +212,11 @@ def run_sent(file: Path, sent: SentTask) -> BlockResult:
     file : Path
         Written by `rankbench.runner.prepare.write_shared`.
     sent : SentTask
+    advance : callable
+        See `rankbench.interfaces.protocol.BlockTask`.
     """
     prepared, task, lost = received(file, sent)
+    task = replace(task, advance=advance)
     if not task.cells:
         return BlockResult(sent.key, lost, 0.0)
     result = run_block(prepared, task)
@@ -238,7 +276,8 @@ class WorkerPool:
     def _give(self, worker: Worker, job: BlockJob) -> None:
         self._busy[worker] = job
         begun(job.task)
-        worker.send(run_sent, self._file, SentTask.from_task(job.task), timeout=self._timeout)
+        sent = SentTask.from_task(job.task)
+        worker.send(run_sent, self._file, sent, timeout=self._timeout, advance=job.task.advance)
 
     def _taken(self, worker: Worker) -> Iterator[BlockResult]:
         """Yield what a worker's job came to, and give the worker another one."""

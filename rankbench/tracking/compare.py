@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, StoreError
-from rankbench.reports.same_cells import in_gate, other_differences
+from rankbench.interfaces.suite import in_gate
+from rankbench.reports.same_cells import other_differences
 from rankbench.store.published import holds_results, open_results
 from rankbench.tracking.comparison import Change, Comparison, Family, Margin, untested
 from rankbench.tracking.quality_changes import quality_changes

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, significant
-from rankbench.interfaces.suite import matches
-from rankbench.reports.same_cells import in_gate
+from rankbench.interfaces.suite import in_gate, matches
 from rankbench.stats.contrast_columns import VarianceSources
 from rankbench.stats.multiple_tests import holm
 

@@ -22,7 +22,7 @@ from rankbench.core.code_digest import version
 from rankbench.core.runtime import BLAS_THREADS
 from rankbench.errors import InputError
 from rankbench.interfaces.cell import printable
-from rankbench.reports.same_cells import in_gate
+from rankbench.interfaces.suite import SuitePart
 from rankbench.tracking.timings import TURNS, TimedCell
 from rankbench.tracking.turns import ROUNDS, Launch, order_of_round
 
@@ -147,10 +147,8 @@ class Launcher:
     datasets : sequence of str
     extra : sequence of str
         Contenders, or components in the place of the built-in ones, that are added to the suite.
-    only : sequence of str
-        Patterns of what is timed, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything.
-    n : sequence of int
-        Values of n, as the suite declares them; empty: the smallest of each experiment.
+    only, n : sequence of str, sequence of int
+        The contenders that are timed, see `rankbench.interfaces.suite.SuitePart`; by default at the smallest n of each.
     seed : int
         Of the order of turns.
 
@@ -179,7 +177,8 @@ class Launcher:
     ) -> None:
         self.sides, self.seed = list(sides), seed
         self._suite = str(Path(suite).resolve()) if Path(suite).is_file() else suite
-        self._datasets, self._extra, self._only, self._n = list(datasets), list(extra), list(only), set(n)
+        self._datasets, self._extra = list(datasets), list(extra)
+        self._part = SuitePart(tuple(only), tuple(n))
         self.cells: list[TimedCell] = []
         self.facts: list[dict[str, Any]] = []
         self.missing: dict[int, list[TimedCell]] = {}
@@ -220,8 +219,7 @@ class Launcher:
             least[experiment] = min(declared, least.get(experiment, declared))
         found = {}
         for place, (experiment, label, n, declared) in enumerate(members):
-            wanted = declared in self._n if self._n else declared == least[experiment]
-            if wanted and in_gate(self._only, experiment, label):
+            if self._part.takes(experiment, label, declared, default=declared == least[experiment]):
                 found[TimedCell(experiment, label, n)] = place
         return found
 

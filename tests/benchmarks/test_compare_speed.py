@@ -1,4 +1,4 @@
-"""Comparing two results of 100,000 rows each (500 contenders, five losses, two splits, 20 repetitions), and histories."""
+"""Comparing two results of 100,000 rows (500 contenders, five losses, two splits, 20 repetitions), and histories."""
 
 from __future__ import annotations
 

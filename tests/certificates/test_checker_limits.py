@@ -1,4 +1,4 @@
-"""The checker refuses what would make it slow or large: rubbish, long numbers, large files, laws and sums without end."""
+"""The checker refuses what would make it slow or large: rubbish, long numbers, large files, sums without end."""
 
 from __future__ import annotations
 

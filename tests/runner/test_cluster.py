@@ -18,6 +18,8 @@ from rankbench.errors import ExecutorError, SpecError
 if TYPE_CHECKING:
     from dask_cluster import Cluster
 
+    from rankbench.interfaces.cell import BlockResult
+
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.alone
 
@@ -46,7 +48,7 @@ def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, s
     class Killer(rankbench.runner.progress.Progress):
         """Kills a worker after the first block."""
 
-        def advance(self) -> None:
+        def done(self, block: BlockResult) -> None:
             cluster.kill(0)
 
     rankbench.run(suite, out=tmp_path / "there", executor="dask", address=cluster.address, progress=Killer())

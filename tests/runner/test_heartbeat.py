@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 from sessions import wait_until
 
-from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.runner import blocks, progress
 from rankbench.runner.prepare import protocol_of
-from rankbench.runner.progress import ConsoleProgress, Heartbeat
+from rankbench.runner.progress import ConsoleProgress, Heartbeat, Work
 
 
 @pytest.fixture
@@ -48,21 +48,6 @@ def test_nobody_who_reads_is_no_reason_to_fail(quick, error: Exception) -> None:
     assert len(tried) == 1
 
 
-def test_a_run_in_a_pipe_says_how_many_blocks_are_done(quick) -> None:
-    out = io.StringIO()
-    with ConsoleProgress(Console(file=out, width=200)) as told:
-        wait_until(lambda: re.search(r"^\d+ s: preparing$", out.getvalue(), re.M))
-        told.start(4, 2)
-        told.advance()
-        wait_until(lambda: re.search(r"^\d+ s: 1 of 4 blocks, about \d+ s left$", out.getvalue(), re.M))
-        told.say("leaderboard and figures")
-        wait_until(lambda: re.search(r"^\d+ s: leaderboard and figures$", out.getvalue(), re.M))
-        told.warn("mind [this]")
-    text = out.getvalue()
-    assert text.endswith("mind [this]\n")
-    assert "\x1b" not in text
-
-
 def tasks_of(*contenders: tuple[str, ...]) -> list[BlockTask]:
     return [
         BlockTask(BlockKey("btl", "", 100 * place, 0, 1), 0, ("ndcg",), {name: Contender(name, ()) for name in names})
@@ -70,15 +55,108 @@ def tasks_of(*contenders: tuple[str, ...]) -> list[BlockTask]:
     ]
 
 
+def result_of(task: BlockTask, seconds: float, *cells: str) -> BlockResult:
+    return BlockResult(task.key, [CellResult(cell, "done") for cell in cells or task.cells], seconds)
+
+
+def test_a_run_in_a_pipe_says_how_many_contenders_are_done(quick) -> None:
+    out = io.StringIO()
+    first, *others = tasks_of(("a", "b"), ("c",), ("d",))
+
+    def said(line: str) -> None:
+        wait_until(lambda: re.search(rf"^\d+ s: {line}$", out.getvalue(), re.M))
+
+    with ConsoleProgress(Console(file=out, width=200)) as told:
+        said("preparing")
+        told.start([first, *others], 2)
+        said("0 of 4 contenders of 3 blocks")
+        for _ in range(5):
+            told.advance("a", 0.2)
+        said("0 of 4 contenders of 3 blocks")  # its block has no result
+        told.advance("b", 0.5)
+        told.done(result_of(first, 1.0))
+        said("2 of 4 contenders of 3 blocks")
+        told.advance("c", 0.25)
+        told.advance("unknown", 1.0)
+        told.say("leaderboard and figures")
+        said("leaderboard and figures")
+        told.warn("mind [this]")
+    text = out.getvalue()
+    assert text.endswith("mind [this]\n")
+    assert "\x1b" not in text
+
+
+def repeated(repetitions: int, *contenders: str) -> list[BlockTask]:
+    """Return repetitions of a block."""
+    cells = [{f"{name} {r}": Contender(name, ()) for name in contenders} for r in range(repetitions)]
+    return [BlockTask(BlockKey("btl", "", 100, r, 1), 0, ("ndcg",), of) for r, of in enumerate(cells)]
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+def test_time_left_is_said_when_repetitions_agree_by_a_factor_of_two(monkeypatch) -> None:
+    """One worker; the first block loads code, and so says nothing of others."""
+    clock, tasks = Clock(monkeypatch), repeated(10, "a", "b")
+    work = Work(tasks)
+    assert work.left() is None
+    for seconds, task, left in ((30.0, 0, None), (10.0, 1, None), (8.0, 2, 7 * 8), (11.0, 3, 6 * 11)):
+        clock.now += seconds
+        work.done(result_of(tasks[task], seconds))
+        # The processor has been busy all the time.
+        assert work.left() == (left if left is None else pytest.approx(left))
+    clock.now += 11.0
+    work.done(result_of(tasks[4], 22.0))  # two at once
+    busy = 30 + 10 + 8 + 11 + 22
+    assert work.left() == pytest.approx(5 * 22 / (busy / (clock.now - 100)))
+    clock.now += 11.0
+    work.done(result_of(tasks[5], 100.0))
+    assert work.left() is None
+
+
+def test_contenders_of_their_own_time_are_expected_to_take_it(monkeypatch) -> None:
+    """A block in parts: built-in contenders, and a plugin's, which takes a hundred times as long."""
+    clock, tasks = Clock(monkeypatch), repeated(3, "a", "b", "slow")
+    work = Work(tasks)
+    for task in tasks[:2]:
+        for seconds, cells in ((2.0, [*task.cells][:2]), (100.0, [*task.cells][2:])):
+            clock.now += seconds
+            work.done(result_of(task, seconds, *cells))
+    clock.now += 2.0
+    work.done(result_of(tasks[2], 2.0, *[*tasks[2].cells][:2]))
+    assert work.left() == pytest.approx(100.0)
+    work.advance("slow 2", 0.75)
+    assert work.left() == pytest.approx(25.0)
+    blocks.begun(tasks[2])
+    clock.now += 90.0
+    try:
+        assert work.left() == pytest.approx(10.0)
+    finally:
+        blocks.ended(tasks[2])
+
+
+def test_a_block_of_which_nobody_knows_another_has_no_time(monkeypatch) -> None:
+    clock, (a, b) = Clock(monkeypatch), tasks_of(("a",), ("b",))
+    work = Work([a, b])
+    clock.now += 5.0
+    work.done(result_of(a, 5.0))
+    assert work.left() is None
+
+
 def test_what_has_been_running_longest_is_named(quick, monkeypatch) -> None:
     monkeypatch.setattr(blocks, "_LONG", 0.0)
     out = io.StringIO()
     first, second = tasks_of(("sleeper", "sleeper:width=2"), ("quick",))
     with ConsoleProgress(Console(file=out, width=200)) as told:
-        told.start(2, 0)
+        told.start([first, second], 0)
         blocks.begun(first)
         blocks.begun(second)
-        said = r"0 of 2 blocks; running for \d+ s: sleeper, sleeper:width=2 \(n = 100, repetition 1\)$"
+        said = r"0 of 3 contenders of 2 blocks; running for \d+ s: sleeper, sleeper:width=2 \(n = 100, repetition 1\)$"
         wait_until(lambda: re.search(said, out.getvalue(), re.M))
         blocks.ended(first)
         wait_until(lambda: re.search(r"running for \d+ s: quick \(n = 200, repetition 1\)$", out.getvalue(), re.M))
