@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.audits.fewest_by_influence import Removal, fewest_by_influence
+from rankbench.audits.fewest_by_influence import BY_NET_WINS, BY_SHARES, Removal, fewest_by_influence
 from rankbench.audits.fewest_exact import (
     Fewest,
     fewest_for_borda,
@@ -22,9 +22,6 @@ from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text
 from rankbench.interfaces.aggregator import CountAggregator
 
-_BY_NET_WINS = ("borda", "net-weights")
-"""Methods whose order is that of wins less losses."""
-
 
 def fewest_votes(board: VoteBoard) -> Probe:
     """Return the fewest votes whose removal changes the first place."""
@@ -33,12 +30,18 @@ def fewest_votes(board: VoteBoard) -> Probe:
     votes = board.votes
     found = _fewest(board, votes.numbers)
     rows = np.flatnonzero(np.isin(votes.numbers, [] if found is None else found.units))
-    names = [[votes.items[i] for i in side[rows]] for side in (votes.winners, votes.losers)]
-    frame = pl.DataFrame(
-        [*names, votes.ties[rows]], schema={"winner": pl.String, "loser": pl.String, "tie": pl.Boolean}
+    sides = {
+        name: [votes.items[i] for i in of[rows]] for name, of in (("winner", votes.winners), ("loser", votes.losers))
+    }
+    table = pl.DataFrame(
+        {**sides, "tie": votes.ties[rows]}, {"winner": pl.String, "loser": pl.String, "tie": pl.Boolean}
     )
-    table = frame.group_by(pl.all(), maintain_order=True).agg(pl.len().alias("removed"))
-    return _answer("vote", votes.count, found, board.items, board.first, table.sort("removed", descending=True))
+    if votes.places is None:  # votes of one weight are exchangeable
+        table = table.group_by(pl.all(), maintain_order=True).agg(pl.len().alias("removed"))
+        table = table.sort("removed", descending=True)
+    else:
+        table = table.with_columns(weight=votes.weights[rows], row=votes.places[rows]).sort("row", maintain_order=True)
+    return _answer("vote", votes.count, found, board.items, board.first, table)
 
 
 def fewest_judges(board: VoteBoard) -> Probe:
@@ -106,7 +109,7 @@ def _of_units(board: VoteBoard, noun: str, units: NDArray[np.integer], names: Se
 def _unknown(board: VoteBoard) -> str:
     """Return why no set can be found; empty: one can."""
     method = board.method
-    if method.name in (*_BY_NET_WINS, "win-rate"):
+    if method.name in BY_SHARES:
         return ""
     if not isinstance(method, CountAggregator) or method.score_unit() != "log-odds":
         return f"unknown: of {method} rankbench knows neither a proof nor the influence of a vote"
@@ -114,14 +117,30 @@ def _unknown(board: VoteBoard) -> str:
 
 
 def _fewest(board: VoteBoard, units: NDArray[np.integer]) -> Fewest | None:
+    """Return a small set after whose removal the first item and the one that passes it stand on one scale still.
+
+    None: it is proved that there is none. Without regard to scales, minima of win rates and Borda counts are known:
+    they are lower bounds, and minima where they leave the two on one scale.
+    """
     votes, rivals, method = board.votes, board.compared[1:], board.method
-    if method.name in _BY_NET_WINS:
-        return fewest_for_borda(votes, units, board.first, rivals)
-    if isinstance(method, CountAggregator) and method.name != "win-rate":
-        return fewest_by_influence(Removal(votes, units, method, board.first), rivals)
-    if np.array_equal(units, np.arange(len(votes))) and np.ptp(votes.weights) == 0:
-        return fewest_for_win_rate(votes, board.first, rivals)
-    return fewest_units_for_win_rate(votes, units, board.first, rivals)
+    if not isinstance(method, CountAggregator):  # `_unknown` said so
+        raise TypeError(f"{method} has no counts")
+    found: Fewest | None = Fewest(-1, np.zeros(0, np.int64), 1)
+    if method.name in BY_NET_WINS:
+        found = fewest_for_borda(votes, units, board.first, rivals)
+    elif method.name == "win-rate":
+        single = np.array_equal(units, np.arange(len(votes))) and np.ptp(votes.weights) == 0
+        found = (
+            fewest_for_win_rate(votes, board.first, rivals)
+            if single
+            else fewest_units_for_win_rate(votes, units, board.first, rivals)
+        )
+    if found is None:
+        return None
+    removal = Removal(votes, units, method, board.first)
+    if len(found.units) and removal.changes(found.units) is not None:
+        return found
+    return fewest_by_influence(removal, rivals, found.bound)
 
 
 def _probe(noun: str, answer: str, **more: Any) -> Probe:
@@ -132,8 +151,12 @@ def _answer(
     noun: str, total: int, found: Fewest | None, names: Sequence[str], first: int, table: pl.DataFrame
 ) -> Probe:
     if found is None:
-        return _probe(noun, f"no removal of {noun}s was found that changes the first place", facts={"of": total})
+        return _probe(noun, f"no removal of {noun}s changes the first place (proved)", facts={"of": total})
     count, bound = len(found.units), found.bound
+    if not count:
+        known = f"fewer than {bound} do not (proved)" if bound > 1 else "a set that was not tried may"
+        answer = f"no removal of {noun}s that was tried changes the first place; {known}"
+        return _probe(noun, answer, facts={"of": total, "proved_bound": bound})
     known = f"no smaller number does (proved); the minimum is {count}" if bound == count else "the minimum is unknown"
     known += f", but at least {bound} (proved)" if 1 < bound < count else ""
     share = 100 * count / total

@@ -25,9 +25,9 @@ class Fewest(NamedTuple):
     Attributes
     ----------
     rival : int
-        Item that then scores higher than the first.
+        Item that then scores higher than the first; -1 where no set was found.
     units : ndarray of int64, shape (k,)
-        Numbers of the removed units; none: no removal changes the first place.
+        Numbers of the removed units; none: no set was found.
     bound : int
         Proved lower bound of the minimum: k where the minimum is proved.
     """
@@ -170,7 +170,7 @@ def _cheapest(
 
 def fewest_units_for_win_rate(
     votes: Votes, units: NDArray[np.integer], first: int, rivals: NDArray[np.int64]
-) -> Fewest | None:
+) -> Fewest:
     r"""Return the minimum for win rates, of units that are several votes or of votes with weights, or bounds of it.
 
     Let t be a number between the two rates after the removal. The first item's wins less t times its votes are then
@@ -188,18 +188,18 @@ def fewest_units_for_win_rate(
 
     Returns
     -------
-    Fewest or None
-        None: no set was found.
+    Fewest
+        Without units: no set was found.
     """
-    own = _sums(votes, units, first)
-    every = [(rival, _UnitRates(*own, *_sums(votes, units, rival))) for rival in rivals.tolist()]
+    own = sums_by_unit(votes, units, first)
+    every = [(rival, _UnitRates(*own, *sums_by_unit(votes, units, rival))) for rival in rivals.tolist()]
     best, bound = None, len(own[0]) + 1
     for rival, rates in every:
         found = rates.found()
         if found is not None and (best is None or len(found) < len(best.units)):
             best = Fewest(rival, found, 1)
     if best is None:
-        return None
+        return Fewest(-1, np.zeros(0, np.int64), min((rates.bound() for _, rates in every), default=1))
     for rival, rates in every:
         size = rates.bound()
         while size < len(best.units):
@@ -215,10 +215,22 @@ def fewest_units_for_win_rate(
     return best._replace(bound=min(bound, len(best.units)))
 
 
-def _sums(votes: Votes, units: NDArray[np.integer], item: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the wins and the votes of an item by unit, ties being half wins, shapes (U,)."""
+def sums_by_unit(
+    votes: Votes, units: NDArray[np.integer], item: int, gone: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the wins and the votes of an item by unit, ties being half wins, shapes (U,); of units that are not gone.
+
+    Parameters
+    ----------
+    votes : Votes
+    units : ndarray of int, shape (n,)
+        Number of the unit of each row.
+    item : int
+    gone : ndarray of bool, shape (U,), optional
+    """
     count = int(units.max()) + 1
     judged = (votes.winners == item) | (votes.losers == item)
+    judged = judged if gone is None else judged & ~gone[units]
     won = np.where(votes.ties, 0.5, votes.winners == item) * votes.weights
     wins, weights = (np.bincount(units[judged], each[judged], count) for each in (won, votes.weights))
     return np.asarray(wins, np.float64), np.asarray(weights, np.float64)

@@ -65,6 +65,8 @@ class Votes:
         Number of the query, in the order of `query_names`; empty where it is not kept.
     query_names, judge_names : sequence of str
         Sorted; names of judges are empty where `judges` are not known.
+    places : ndarray of int64, shape (n,), or None
+        Number of each vote in the order of the log, from 1; None where all votes have one weight.
     """
 
     items: list[str]
@@ -82,6 +84,7 @@ class Votes:
     queries: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     query_names: Sequence[str] = ()
     judge_names: Sequence[str] = ()
+    places: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.winners)
@@ -259,7 +262,15 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         queries,
         query_names,
         judge_names,
+        None if np.ptp(weights) == 0 else _places(frame, order),
     )
+
+
+def _places(frame: pl.DataFrame, order: pl.Series | None) -> NDArray[np.int64]:
+    """Return the number of the vote that each row is of, from 1, in the order of the log."""
+    whole = ~frame[REST] if REST in frame.columns else pl.Series([True]).new_from_index(0, frame.height)
+    places = whole.cast(pl.Int64).cum_sum()
+    return (places if order is None else places.gather(order)).to_numpy()
 
 
 def _alphabetical(*columns: pl.Series) -> tuple[list[str], NDArray[np.int32]]:

@@ -9,13 +9,16 @@ import polars as pl
 import pytest
 from amounts import examples
 from hypothesis import given
-from test_fewest_exact import small_logs
+from hypothesis import strategies as st
+from test_fewest_exact import joined, small_logs
 
 import rankbench
+from rankbench.audits import fewest_by_influence as fewest_by_influence_module
 from rankbench.audits.fewest_by_influence import Removal, fewest_by_influence
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin import manager
-from rankbench.ranking.votes import Votes
+from rankbench.ranking.open import open_source
+from rankbench.ranking.votes import Votes, load_votes
 
 
 def refitted(votes: Votes, kept: np.ndarray, ridge: float) -> np.ndarray:
@@ -55,6 +58,59 @@ def test_small_logs_are_proved_and_equal_brute_force(votes: Votes) -> None:
             assert not (left < -1e-6).any()
     left = refitted(votes, ~np.isin(np.arange(n), found.units), 0.5)
     assert left[found.rival] > left[first]
+
+
+def few_votes_of_the_first() -> st.SearchStrategy[tuple[list[int], list[int]]]:
+    """Return wins and losses of pairs (0, 1) and (0, 2): item 2 wins all of its few votes, and leads."""
+    return st.tuples(st.tuples(st.integers(0, 5), st.integers(0, 5)), st.tuples(st.integers(1, 3), st.just(0)))
+
+
+@examples(60)
+@given(few_votes_of_the_first())
+def test_leaders_of_few_votes_equal_brute_force(said: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    (one, other), (best, _) = said
+    rows = [("i0", "i1")] * one + [("i1", "i0")] * other + [("i2", "i0")] * best
+    if not one + other:
+        return
+    audited = rankbench.audit(pl.DataFrame(rows, ["winner", "loser"], orient="row"), "bradley-terry:ridge=0.5")
+    found = next(probe for probe in audited.probes if probe.name == "fewest-votes")
+    votes = load_votes(open_source(pl.DataFrame(rows, ["winner", "loser"], orient="row")).judged().frame)
+    first, n, expected = votes.items.index(audited.first), len(votes), None
+    for size in range(1, n):
+        for removed in itertools.combinations(range(n), size):
+            kept = ~np.isin(np.arange(n), removed)
+            left = refitted(votes, kept, 0.5)
+            passing = [i for i in np.flatnonzero(left > left[first] + 1e-9) if joined(votes, kept, first, int(i))]
+            if passing:
+                expected = size
+                break
+        if expected:
+            break
+    assert found.facts.get("removed") == expected
+    if expected is None:
+        assert "(proved)" in found.answer
+
+
+def test_a_leader_of_three_votes_is_passed() -> None:
+    """Without five votes of i0 over i1, i1 has 6 wins of 6, and i2 3 of 3: Firth's scores are log 13 and log 7."""
+    rows = [("i0", "i1")] * 5 + [("i1", "i0")] * 6 + [("i2", "i0")] * 3
+    audited = rankbench.audit(pl.DataFrame(rows, ["winner", "loser"], orient="row"))
+    found = next(probe for probe in audited.probes if probe.name == "fewest-votes")
+    assert audited.first == "i2"
+    assert found.facts == {"removed": 5, "of": 14, "proved_bound": 5, "proved": True, "rival": "i1"}
+    assert found.table.rows() == [("i0", "i1", False, 5)]
+
+
+def test_votes_that_are_not_tried_are_not_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fewest_by_influence_module, "_REFITS", 0)
+    monkeypatch.setattr(Removal, "best_for", lambda *_: None)
+    rows = [("a", "b")] * 6 + [("b", "a")] * 4
+    found = next(
+        probe
+        for probe in rankbench.audit(pl.DataFrame(rows, ["winner", "loser"], orient="row")).probes
+        if probe.name == "fewest-votes"
+    )
+    assert found.answer == "no removal of votes that was tried changes the first place; a set that was not tried may"
 
 
 @pytest.mark.parametrize("method", ["", "bradley-terry:ridge=1"])

@@ -5,13 +5,20 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankbench
 from rankbench.audits import fewest_exact
+from rankbench.audits.audit import vote_board
+from rankbench.audits.fewest import fewest_judges, fewest_votes
 from rankbench.audits.fewest_exact import Fewest, fewest_for_borda, fewest_for_win_rate, fewest_units_for_win_rate
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.plugin import manager
+from rankbench.ranking.open import open_source
 from rankbench.ranking.votes import Votes, all_ones
 
 
@@ -51,8 +58,9 @@ def brute_force(votes: Votes, units: np.ndarray, first: int, method: str) -> int
 
 def check(votes: Votes, units: np.ndarray, found: Fewest | None, first: int, method: str) -> None:
     """Check that a set is as small as brute force's, and that its rival passes without it."""
-    assert (None if found is None else len(found.units)) == brute_force(votes, units, first, method)
-    if found is not None:
+    some = found is not None and len(found.units) > 0
+    assert (len(found.units) if some else None) == brute_force(votes, units, first, method)
+    if some:
         left = scores(votes, ~np.isin(units, found.units), method)
         assert left[found.rival] > left[first]
         assert found.bound == len(found.units)
@@ -105,3 +113,76 @@ def test_judges_of_borda_equal_brute_force(votes: Votes) -> None:
     rivals = np.flatnonzero(np.arange(len(votes.items)) != first)
     found = fewest_for_borda(votes, votes.judges, first, rivals)
     check(votes, votes.judges, found, first, "borda")
+
+
+def joined(votes: Votes, kept: np.ndarray, one: int, other: int) -> bool:
+    """Return whether a chain of votes that are kept connects two items."""
+    reached = {one}
+    for _ in votes.items:
+        for row in np.flatnonzero(kept):
+            ends = {int(votes.winners[row]), int(votes.losers[row])}
+            reached |= ends if ends & reached else set()
+    return other in reached
+
+
+def smallest_set(votes: Votes, units: np.ndarray, first: int, method: str) -> int | None:
+    """Return the size of the smallest set after which an item on the first one's scale scores higher."""
+    numbers = np.unique(units)
+    for size in range(1, len(numbers)):
+        for removed in itertools.combinations(numbers, size):
+            kept = ~np.isin(units, removed)
+            left = scores(votes, kept, method)
+            for rival in np.flatnonzero(left > left[first] + 1e-9):
+                if joined(votes, kept, first, int(rival)):
+                    return size
+    return None
+
+
+@pytest.mark.parametrize("method", ["borda", "win-rate"])
+@pytest.mark.parametrize("noun", ["votes", "judges"])
+def test_what_a_removal_cuts_off_does_not_count(method: str, noun: str) -> None:
+    @examples(60)
+    @given(small_logs(most=8))
+    def law(votes: Votes) -> None:
+        log = pl.DataFrame(
+            {
+                "winner": [votes.items[i] for i in votes.winners],
+                "loser": [votes.items[i] for i in votes.losers],
+                "tie": votes.ties,
+                "judge": [f"j{k}" for k in votes.judges],
+            }
+        )
+        if noun == "judges" and log["judge"].n_unique() < 2:
+            return
+        source = open_source(log)
+        board = vote_board(source.judged(), manager.get(Aggregator, method), 0)[0]
+        if len(board.compared) < board.votes.counts().m:
+            return  # brute force asks of one scale
+        found = (fewest_votes if noun == "votes" else fewest_judges)(board)
+        units = board.votes.numbers if noun == "votes" else board.votes.judges
+        expected = smallest_set(board.votes, units, board.first, method)
+        assert found.facts.get("removed") == expected
+        if expected is None:
+            assert found.answer == f"no removal of {noun} changes the first place (proved)"
+
+    law()
+
+
+def test_a_leader_without_votes_is_no_answer() -> None:
+    """By win rate a leads with one vote: without it a is not ranked, and b, c and d follow in any case."""
+    log = {"winner": ["a", "b", "b", "c"], "loser": ["b", "c", "d", "d"]}
+    found = next(probe for probe in rankbench.audit(log, "win-rate").probes if probe.name == "fewest-votes")
+    assert found.answer == "no removal of votes changes the first place (proved)"
+
+
+def test_rows_name_votes_of_several_weights() -> None:
+    """Of votes with weights the rows to remove stand in the answer: without them the first place changes."""
+    rows = [("a", "b", 1, 3), ("a", "b", 10, 1), ("b", "a", 8, 2), ("a", "c", 5, 9), ("c", "a", 1, 4), ("b", "c", 3, 5)]
+    log = pl.DataFrame(rows, ["winner", "loser", "weight", "time"], orient="row")
+    for method in ("", "win-rate", "borda"):
+        audited = rankbench.audit(log, method)
+        table = next(probe.table for probe in audited.probes if probe.name == "fewest-votes")
+        gone = table["row"].to_list()
+        assert table.select("winner", "loser", "weight").rows() == [rows[i - 1][:3] for i in gone]
+        left = log.filter(~pl.int_range(1, pl.len() + 1).is_in(gone))
+        assert rankbench.aggregate(left, method or "bradley-terry:penalty=firth").table["item"][0] != audited.first
