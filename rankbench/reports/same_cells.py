@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import CellResult
-from rankbench.interfaces.suite import in_gate
 from rankbench.reports.verify import Difference
 from rankbench.store.journal import StoredResults
 from rankbench.store.published import ROWS
