@@ -22,6 +22,7 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.own_log import OwnLog
     from rankbench.protocols.paper import BTL
     from rankbench.protocols.periods import LeftAdvantage, PeriodLeaders
+    from rankbench.protocols.score_tables import ScoreTables
     from rankbench.protocols.table_1 import Table1
     from rankbench.protocols.theory import Repair, Theory
     from rankbench.protocols.u_statistics import UStatistics
@@ -38,6 +39,7 @@ def rankbench_register() -> list[type[Protocol]]:
         OwnLog,
         PeriodLeaders,
         Repair,
+        ScoreTables,
         Selection,
         Table1,
         Theory,
