@@ -25,7 +25,7 @@ _NUMBER = 8
 
 
 class _Table(NamedTuple):
-    """Scores, shape (1, T, S), and the systems' true ranks, shape (S,), from 1, those of equal means alike."""
+    """Scores, shape (1, T, S), and true ranks, shape (S,): 1 for the largest mean, equal ranks for equal means."""
 
     scores: NDArray[np.float64]
     ranks: NDArray[np.float64]
@@ -117,6 +117,6 @@ class ScoreTables(Protocol):
     def assumptions(self) -> list[str]:
         """Return what the tables are."""
         return [
-            f"{self.tables} tables of {self.systems} systems; the score of a system on a task is its mean (normal, sd "
-            f"{self.spread:g}), the task's effect (normal, sd 1) and {self.noise} noise of sd 1."
+            f"{self.tables} tables of {self.systems} systems. A score is the mean of a system (normal, sd "
+            f"{self.spread:g}), plus an effect of the task (normal, sd 1), plus {self.noise} noise of sd 1."
         ]

@@ -175,6 +175,9 @@ TRIALS = {
     "one-step-ahead": Trial("one-step-ahead", Drifting, 1, AGGREGATORS),
     "own-log": Trial("own-log", Log, 1, AGGREGATORS, 5),
     "repair": Trial("repair:populations=20", lambda: None, 50, METHODS),
+    "score-tables": Trial(
+        "score-tables:tables=3,replicates=20", lambda: None, 12, {"a": "mean-score", "b": "mean-rank"}
+    ),
     "table-1": Trial(
         "table-1:partitions=1,validation=500,test=4000", named("movielens-like:users=80,movies=120,ratings=4000"), 300,
         METHODS, FOLDS,
