@@ -14,7 +14,8 @@ class                   exit  when
 `StoreError`               3  a result store is locked, or not one of ours
 ======================  ====  =========================================================
 
-`rankbench.cli` has what the exit codes mean.
+`rankbench.cli` has what the exit codes mean. `InputError` and `SpecError` are of values that a caller gave, and so
+they are `ValueError` too.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class RankbenchError(Exception):
     exit_code: ClassVar[int] = 1
 
 
-class InputError(RankbenchError):
+class InputError(RankbenchError, ValueError):
     """A file or table that was given cannot be used.
 
     Parameters
@@ -90,7 +91,7 @@ class ContenderDiverged(RankbenchError):
     """A contender's optimization left the finite numbers: an answer, not a failure."""
 
 
-class SpecError(RankbenchError):
+class SpecError(RankbenchError, ValueError):
     """A component, parameter or suite key that does not exist or does not fit."""
 
     exit_code = 2

@@ -137,6 +137,8 @@ def read_law(mu: object, items: int) -> Law:
             mu = json.loads(content.decode("utf-8"))
         except OSError as error:
             raise InputError(f"{mu}: {error.strerror}") from None
+        except InputError:
+            raise
         except (ValueError, RecursionError) as error:
             raise InputError(f"{mu} is no JSON text: {str(error)[:100]}") from None
     if isinstance(mu, Mapping):

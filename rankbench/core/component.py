@@ -293,6 +293,9 @@ class Component(Typed):
         try:
             return cls.model_validate(spec.params)
         except ValidationError as error:
+            # A part that is not there, as an unknown aggregator, says so itself.
+            if isinstance(said := error.errors()[0].get("ctx", {}).get("error"), SpecError):
+                raise said from None
             where, reason = first_problem(error)
             at = f", parameter {where!r}" if where else ""
             raise SpecError(f"{cls.kind} {cls.name!r}{at}: {reason}") from error

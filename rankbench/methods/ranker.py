@@ -6,23 +6,32 @@ import inspect
 import json
 import math
 import warnings
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
 
 from rankbench.core.code_digest import version
-from rankbench.core.component import Component
-from rankbench.core.spec import Spec
+from rankbench.core.component import Component, first_problem
 from rankbench.core.text import count_text
 from rankbench.data.tables.items import usable
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Block, Model, Optimizer
-from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.methods.erm import ERM
+from rankbench.methods.ranker_rows import (
+    UNSAID,
+    compared_rows,
+    queries_of_rows,
+    query_weights,
+    with_queries,
+    without_queries,
+)
 from rankbench.plugin.manager import get
 from rankbench.plugin.third_party import makers
 
@@ -30,7 +39,7 @@ try:
     from sklearn.base import BaseEstimator
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import ndcg_score
-    from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+    from sklearn.utils.validation import check_array, check_is_fitted, check_random_state, validate_data
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "rankbench.Ranker needs scikit-learn: pip install 'rankbench[scikit-learn]'", name=error.name
@@ -52,6 +61,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     The labels of a query are one judgment, so that all queries weigh alike. Comparisons are judgments each,
     [DMJ13]_ eq. (19). Components are written as in suites, ``"name:param=value"``.
 
+    Scores order the items of a query, so `fit` and `score` need the query of each row: by `qid`, or by a column of a
+    frame that `query` names.
+
     Parameters
     ----------
     aggregator : str, Aggregator or None
@@ -68,8 +80,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Factors of ``|theta|^2 / 2`` and of the sum of absolute entries of theta, at least 0.
     draws : int
         Steps of a stochastic optimizer; subsets of k judgments behind a solver.
-    random_state : int
-        Seed of all draws, at least 0.
+    random_state : int, RandomState, Generator or None
+        Seed of all draws, at least 0; or the source of such a seed, None being NumPy's global one.
+    query : str or None
+        Column of a frame with the query of each row, which is no feature; `predict` needs none. It needs no metadata
+        routing. None: all rows are one list. Empty: `qid` says it.
 
     Attributes
     ----------
@@ -87,7 +102,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     Raises
     ------
     SpecError
-        A component is unknown, or two do not go together. The message names what to write instead.
+        A component is unknown, or two do not go together. The message names what to write instead. A `ValueError`.
 
     Examples
     --------
@@ -110,7 +125,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         l2: float = 1e-3,
         l1: float = 0.0,
         draws: int = 100_000,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+        query: str | None = UNSAID,
     ) -> None:
         self.aggregator = aggregator
         self.surrogate = surrogate
@@ -121,6 +137,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         self.l1 = l1
         self.draws = draws
         self.random_state = random_state
+        self.query = query
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,18 +152,23 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         SpecError
             See `Ranker`.
         """
-        surrogate = _found(Surrogate, self.surrogate)
+        surrogate = _found(Surrogate, "surrogate", self.surrogate)
         aggregator = self.aggregator
         if aggregator is None:
             aggregator = "labels" if surrogate.structure == "scores" else "label-pairs"
         parts: dict[str, Any] = {
-            "aggregator": _found(Aggregator, aggregator),
+            "aggregator": _found(Aggregator, "aggregator", aggregator),
             "surrogate": surrogate,
-            "optimizer": _found(Optimizer, self.optimizer),
-            "model": _found(Model, self.model),
+            "optimizer": _found(Optimizer, "optimizer", self.optimizer),
+            "model": _found(Model, "model", self.model),
         }
         numbers = {"k": self.k, "lambda": self.l2, "l1": self.l1, "draws": self.draws}
-        return ERM.from_spec(Spec(ERM.name, parts | numbers))
+        try:
+            return ERM.model_validate(parts | numbers)
+        except ValidationError as error:
+            where, reason = first_problem(error)
+            at = f", parameter {'l2' if where == 'lambda' else where!r}" if where else ""
+            raise SpecError(f"Ranker{at}: {reason}") from error
 
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, qid: ArrayLike | None = None, *,
@@ -160,8 +182,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             Features of items, which are read as 32-bit numbers.
         y : array-like, shape (N,), optional
             Graded labels, higher is better.
-        qid : array-like, shape (N,), optional
-            Query of each item, in any order. None: all items belong to one query.
+        qid : array-like, shape (N,) or (N, 1), optional
+            Query of each item, in any order: numbers or texts. It is needed unless the parameter `query` says more.
         comparisons : array-like of int, shape (n, 2), optional
             Rows of X of winner and loser, in place of labels; both belong to one query.
 
@@ -173,10 +195,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            An array has another shape, or numbers that are not finite; no query has two items with different labels;
-            or a comparison is of two queries.
+            An array has another shape, or numbers that are not finite; a row has no query; no query has two items with
+            different labels; or a comparison is of two queries.
         SpecError
-            See `Ranker`; also an aggregator of labels with comparisons, or the reverse.
+            See `Ranker`; nothing says which rows belong to which query, or two things do; labels and comparisons; an
+            aggregator of labels with comparisons, or the reverse.
 
         Warns
         -----
@@ -186,6 +209,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             The optimizer did not reach its tolerance.
         """
         labelled = comparisons is None
+        if not labelled and y is not None:
+            raise SpecError("labels y and comparisons both say what is better: give one of them")
+        X, of = with_queries(X, qid, self.query)
         if labelled:
             x, labels = validate_data(self, X, y, dtype=np.float32, y_numeric=True)
         else:
@@ -195,12 +221,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             told = "labels y" if labelled else "comparisons"
             other = "None, labels or label-pairs" if labelled else "another one, such as mean-log-odds"
             raise SpecError(f"aggregator {method.aggregator.name!r} does not work on {told}; take {other}")
-        queries, rows = _queries(x, labels, qid)
-        entropy = (int(self.random_state),)
+        queries, rows = queries_of_rows(x, labels, of)
+        entropy = (_seed(self.random_state),)
         if labelled:
             block = Block.from_labels(queries.take(_chosen(queries)), 0, entropy)
         else:
-            said = _comparisons(comparisons, queries, rows)
+            said = compared_rows(check_array(comparisons, dtype=np.int64), queries, rows)
             block = Block(queries.unlabelled(), said, len(said), 0, entropy)
         fitted = method.fit(block)
         self.coef_ = np.asarray(fitted.theta, np.float64)
@@ -221,12 +247,17 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, shape (N, d)
+            A frame may have the column that `query` names.
         """
         check_is_fitted(self)
-        x = validate_data(self, X, dtype=np.float32, reset=False)
-        return np.asarray(_found(Model, self.model).features(x) @ self.coef_, np.float64)
+        return self._scores(validate_data(self, without_queries(X, self.query), dtype=np.float32, reset=False))
 
-    def score(self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def _scores(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.asarray(_found(Model, "model", self.model).features(x) @ self.coef_, np.float64)
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the mean NDCG@10 over queries, from 0 to 1; higher is better.
 
         The NDCG of a query is `sklearn.metrics.ndcg_score`: gains are labels, tied items share their mean gain.
@@ -236,33 +267,40 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         X : array-like, shape (N, d)
         y : array-like, shape (N,)
             Graded labels, at least 0.
-        qid : array-like, shape (N,), optional
-            Query of each item. None: all items belong to one query.
+        qid : array-like, shape (N,) or (N, 1), optional
+            As of `fit`.
+        sample_weight : array-like, shape (N,), optional
+            Weight of each item's query in the mean, at least 0 and the same for all items of a query.
 
         Raises
         ------
         ValueError
-            No query has two items with different labels; or `fit` had several queries, and qid is None.
+            No query has two items with different labels, or a positive weight; items of a query have different weights.
+        SpecError
+            As of `fit`, where nothing says which rows belong to which query.
 
         Warns
         -----
         UserWarning
             Queries have fewer than two items, or all their labels are equal: the mean leaves them out.
         """
-        scores = self.predict(X)
-        if qid is None and self.n_queries_ > 1:
-            raise ValueError(
-                "fit had a qid, score has none: pass qid, in a search by set_score_request(qid=True) and "
-                "sklearn.set_config(enable_metadata_routing=True)"
-            )
+        check_is_fitted(self)
+        X, of = with_queries(X, qid, self.query)
         x, labels = validate_data(self, X, y, dtype=np.float32, y_numeric=True, reset=False)
-        queries, rows = _queries(x, labels, qid)
-        scores = scores[rows]
-        spans = [slice(queries.offsets[q], queries.offsets[q + 1]) for q in _chosen(queries)]
-        return float(np.mean([ndcg_score([queries.labels[own]], [scores[own]], k=10) for own in spans]))
+        queries, rows = queries_of_rows(x, labels, of)
+        scores, chosen = self._scores(x)[rows], _chosen(queries)
+        weights = None
+        if sample_weight is not None:
+            given = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+            weights = query_weights(given, queries, rows, chosen)
+        spans = [slice(queries.offsets[q], queries.offsets[q + 1]) for q in chosen]
+        each = [ndcg_score([queries.labels[own]], [scores[own]], k=10) for own in spans]
+        return float(np.average(each, weights=weights))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write parameters and theta to a JSON file, which `Ranker.load` reads again to the last bit.
+
+        A `random_state` that is no number is written as None.
 
         Parameters
         ----------
@@ -270,6 +308,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         plain = {name: str(part) if isinstance(part, Component) else part for name, part in self.get_params().items()}
+        plain["random_state"] = int(self.random_state) if isinstance(self.random_state, Integral) else None
         defaults = inspect.signature(type(self)).parameters
         record = {
             "format": "rankbench-ranker",
@@ -313,13 +352,32 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             ranker.n_queries_ = int(record.get("queries", 1))  # earlier files have none
             if record["names"]:
                 ranker.feature_names_in_ = np.array(record["names"], object)
+        except InputError:
+            raise
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"not a file of Ranker.save: {error!r}", path=Path(path)) from error
         return ranker
 
 
-def _found(base: Any, part: str | Component) -> Any:
-    return get(base, part) if isinstance(part, str) else part
+def _found(base: Any, name: str, part: object) -> Any:
+    found = get(base, part) if isinstance(part, str) else part
+    if not isinstance(found, base):
+        raise SpecError(f"Ranker, parameter {name!r}: write a name, or a {base.__name__}, not {part!r}")
+    return found
+
+
+def _seed(random_state: object) -> int:
+    """Return the seed of the draws of one fit."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise SpecError(f"Ranker, parameter 'random_state': a seed is at least 0, not {random_state}")
+        return int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise SpecError(f"Ranker, parameter 'random_state': {error}") from error
 
 
 def _chosen(queries: Queries) -> NDArray[np.int64]:
@@ -334,34 +392,3 @@ def _chosen(queries: Queries) -> NDArray[np.int64]:
         left = count_text(len(queries) - len(chosen), "query")
         warnings.warn(f"Ranker leaves out {left} of {len(queries)}, with one item or equal labels", stacklevel=3)
     return chosen
-
-
-def _queries(
-    x: NDArray[np.float32], y: NDArray[np.float64] | None, qid: ArrayLike | None
-) -> tuple[Queries, NDArray[np.int64]]:
-    """Return queries in the order in which they first appear, and the row of X of each of their items."""
-    of = np.zeros(len(x), np.int64) if qid is None else check_array(qid, ensure_2d=False, dtype=None)
-    check_consistent_length(x, of)
-    names, first, number = np.unique(of, return_index=True, return_inverse=True)
-    order = np.argsort(first[number], kind="stable")
-    offsets = np.append(np.flatnonzero(np.diff(first[number][order], prepend=-1)), len(x)).astype(np.int64)
-    truth = None if y is None else np.asarray(y, np.float64)[order]
-    ids = [str(name) for name in names[np.argsort(first)]]
-    return Queries(ids, offsets, x[order], truth), order
-
-
-def _comparisons(said: ArrayLike | None, queries: Queries, rows: NDArray[np.int64]) -> Comparisons:
-    """Return comparisons of rows of X, sorted by query, in their order within a query."""
-    pairs = check_array(said, dtype=np.int64)
-    if pairs.shape[1] != 2 or pairs.min() < 0 or pairs.max() >= len(rows):
-        raise ValueError(f"comparisons are rows (winner, loser) of X, from 0 to {len(rows) - 1}, shape (n, 2)")
-    place = np.argsort(rows)[pairs]
-    query = np.searchsorted(queries.offsets, place, side="right") - 1
-    wrong = np.flatnonzero((query[:, 0] != query[:, 1]) | (place[:, 0] == place[:, 1]))
-    if len(wrong):
-        raise ValueError(f"comparison {wrong[0]}, {pairs[wrong[0]].tolist()}, is not of two items of one query")
-    order = np.argsort(query[:, 0], kind="stable")
-    within = (place - queries.offsets[query])[order].astype(np.int32)
-    starts = np.searchsorted(query[order, 0], np.arange(len(queries) + 1)).astype(np.int64)
-    winners, losers = (np.ascontiguousarray(column) for column in within.T)
-    return Comparisons(starts, winners, losers, np.ones(len(pairs)))

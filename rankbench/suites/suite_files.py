@@ -36,6 +36,8 @@ def read_suite(path: Path) -> Suite:
     """
     try:
         data = tomllib.loads(_text(path))
+    except InputError:
+        raise
     except FileNotFoundError as error:
         raise InputError("there is no such suite file", path=path) from error
     except (OSError, ValueError, RecursionError) as error:

@@ -7,6 +7,7 @@ import math
 import pickle
 
 import numpy as np
+import polars as pl
 import pytest
 from competing import task_of
 
@@ -22,11 +23,14 @@ estimator_checks = pytest.importorskip("sklearn.utils.estimator_checks")
 from scipy.optimize import minimize  # noqa: E402
 from sklearn import config_context  # noqa: E402
 from sklearn.base import clone  # noqa: E402
+from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning, NotFittedError  # noqa: E402
-from sklearn.model_selection import GridSearchCV, GroupKFold  # noqa: E402
+from sklearn.metrics import ndcg_score  # noqa: E402
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score  # noqa: E402
 from sklearn.pipeline import Pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
+UNTOLD = r"nothing says which rows belong to which query. Give qid=.*set_fit_request\(qid=True\).set_score_request\(qid"
 PAIRWISE = dict(surrogate="pairwise-logistic", optimizer="newton", l2=1e-2)
 
 
@@ -52,7 +56,7 @@ def least(objective, d, l2):
     return minimize(lambda theta: objective(theta) + l2 / 2 * theta @ theta, np.zeros(d), tol=1e-12).x
 
 
-@estimator_checks.parametrize_with_checks([rankbench.Ranker(), rankbench.Ranker(**PAIRWISE)])
+@estimator_checks.parametrize_with_checks([rankbench.Ranker(query=None), rankbench.Ranker(**PAIRWISE, query=None)])
 def test_it_keeps_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -159,7 +163,7 @@ def test_score_is_the_mean_ndcg_of_queries_with_an_order(graded):
     with pytest.warns(UserWarning, match="leaves out 1 query of 10"):
         again = found.score([*x, *x[:2]], [*y, 1, 1], [*qid, 20, 20])
     assert again == pytest.approx(np.mean(expected), rel=1e-9)
-    with pytest.raises(ValueError, match="fit had a qid, score has none"):
+    with pytest.raises(ValueError, match=UNTOLD):
         found.score(x, y)
     with pytest.raises(ValueError, match="no query has two items with different labels"):
         found.score(x, np.ones(len(y)), qid)
@@ -181,6 +185,115 @@ def test_a_search_scores_by_queries_and_chooses_the_better_penalty(graded):
     scaled = Pipeline([("scale", StandardScaler()), ("ranker", rankbench.Ranker())]).fit(x, y, ranker__qid=qid)
     again = rankbench.Ranker().fit(scaled["scale"].transform(x), y, qid)
     np.testing.assert_allclose(scaled["ranker"].coef_, again.coef_, rtol=1e-12)
+
+
+def test_nothing_is_learned_or_judged_where_no_query_is_told(graded):
+    x, y, qid = graded
+    ranker = rankbench.Ranker(**PAIRWISE)
+    with pytest.raises(ValueError, match=UNTOLD):
+        ranker.fit(x, y)
+    with pytest.raises(ValueError, match=UNTOLD):
+        rankbench.Ranker("borda").fit(x, comparisons=[[0, 1]])
+    with pytest.raises(ValueError, match=UNTOLD):
+        cross_val_score(ranker, x, y, groups=qid, cv=GroupKFold(3))
+    with pytest.raises(ValueError, match="labels y and comparisons both"):
+        ranker.fit(x, y, qid, comparisons=[[0, 1]])
+    one = clone(ranker).set_params(query=None).fit(x, y)
+    np.testing.assert_allclose(one.coef_, clone(ranker).fit(x, y, np.zeros(len(y))).coef_, rtol=1e-9)
+    assert one.score(x, y) == pytest.approx(ndcg_score([y], [x.astype(float) @ one.coef_], k=10), rel=1e-9)
+    for told in (None, "qid"):
+        with pytest.raises(ValueError, match="both say which rows belong to which query"):
+            one.set_params(query=told).score(x, y, qid)
+
+
+def test_a_column_of_a_frame_names_the_queries_and_is_no_feature(graded):
+    x, y, qid = graded
+    frame = pl.DataFrame(x, schema=list("abcd")).insert_column(2, pl.Series("of", [f"q{q}" for q in qid]))
+    ranker = rankbench.Ranker(**PAIRWISE, query="of")
+    folds = GroupKFold(3)
+    expected = [
+        clone(ranker).set_params(query="").fit(x[train], y[train], qid[train]).score(x[test], y[test], qid[test])
+        for train, test in folds.split(x, y, qid)
+    ]
+    scale = ColumnTransformer([("scale", StandardScaler(with_std=False), list("abcd"))], remainder="passthrough")
+    scale.set_params(verbose_feature_names_out=False).set_output(transform="polars")
+    for estimator in (ranker, Pipeline([("scale", scale), ("ranker", ranker)])):
+        assert cross_val_score(estimator, frame, y, groups=qid, cv=folds) == pytest.approx(expected, rel=1e-6)
+    search = GridSearchCV(ranker, {"l2": [1e-2, 1.0]}, cv=folds).fit(frame, y, groups=qid)
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(expected), rel=1e-12)
+    found = clone(ranker).fit(frame, y)
+    assert (found.n_features_in_, found.feature_names_in_.tolist(), found.n_queries_) == (4, list("abcd"), 9)
+    np.testing.assert_array_equal(found.predict(frame), found.predict(frame.drop("of")))
+    for wrong, said in ((x, "X, of type ndarray, has no columns"), (frame.rename({"of": "off"}), "did you mean 'off'")):
+        with pytest.raises(ValueError, match=said):
+            ranker.fit(wrong, y)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda qid: [*qid[:3], None, *qid[4:]], r"row 3 of X has no query: qid\[3\] is None"),
+        (lambda qid: pl.Series(qid).cast(pl.String).set(pl.Series(qid == 1), None), "has no query: .* is None"),
+        (lambda qid: np.where(np.arange(len(qid)) == 5, np.nan, qid), "row 5 of X has no query"),
+        (lambda qid: np.where(qid == 0, np.datetime64("NaT", "ns"), np.datetime64("2024-01-01", "ns")), "row 0 of X"),
+        (lambda qid: [*qid[:3], "3", *qid[4:]], r"texts beside numbers: .* and qid\[3\] is 3 \(str\)"),
+        (lambda qid: qid[1:], r"for X of \d+ rows, not "),
+        (lambda qid: np.stack([qid, qid], axis=1), r"not \(\d+, 2\)"),
+        (lambda qid: "qid", r"not \(\)"),
+    ],
+)
+def test_a_row_without_one_query_is_named(graded, given, message):
+    x, y, qid = graded
+    with pytest.raises(ValueError, match=message):
+        rankbench.Ranker().fit(x, y, given(qid))
+
+
+def test_queries_may_stand_in_a_column_and_be_of_any_type(graded):
+    x, y, qid = graded
+    expected = rankbench.Ranker().fit(x, y, qid).coef_
+    days = np.datetime64("2024-01-01") + qid
+    for same in (qid[:, None], pl.DataFrame({"qid": qid}), [f"q{q}" for q in qid], qid.astype(float), days):
+        np.testing.assert_array_equal(rankbench.Ranker().fit(x, y, same).coef_, expected)
+
+
+def test_sample_weight_weighs_queries(graded):
+    x, y, qid = graded
+    found = rankbench.Ranker().fit(x, y, qid)
+    kept, weights = [np.unique(y[qid == q]).size > 1 for q in range(9)], (qid % 3).astype(float)
+    each = [found.score(x[qid == q], y[qid == q], qid[qid == q]) for q in np.flatnonzero(kept)]
+    expected = np.average(each, weights=(np.arange(9) % 3)[kept])
+    mixed = np.random.default_rng(3).permutation(len(y))
+    assert found.score(x[mixed], y[mixed], qid[mixed], weights[mixed]) == pytest.approx(expected, rel=1e-12)
+    with config_context(enable_metadata_routing=True):
+        ranker = rankbench.Ranker().set_fit_request(qid=True).set_score_request(qid=True)
+        routed = Pipeline([("scale", StandardScaler()), ("ranker", ranker)])
+        scores = cross_val_score(routed, x, y, cv=GroupKFold(3), params={"qid": qid, "groups": qid})
+    assert np.isfinite(scores).all()
+    faults = {
+        "not that of the other rows of its query": weights + np.arange(len(y)),
+        "at least 0": -weights,
+        "for each row of X": weights[1:],
+        "is 0 for all": 0 * weights,
+    }
+    for said, wrong in faults.items():
+        with pytest.raises(ValueError, match=said):
+            found.score(x, y, qid, wrong)
+
+
+def test_random_states_of_numpy_are_seeds(graded, tmp_path):
+    x, y, qid = graded
+    spec = dict(surrogate="cross-entropy", optimizer="composite", draws=50)
+
+    def drawn(state):
+        return rankbench.Ranker(**spec, random_state=state).fit(x, y, qid)
+
+    for make in (np.random.RandomState, np.random.default_rng):
+        np.testing.assert_array_equal(drawn(make(3)).coef_, drawn(make(3)).coef_)
+        state = make(3)
+        assert (drawn(state).coef_ != drawn(state).coef_).any()
+        drawn(state).save(tmp_path / "ranker.json")
+        assert rankbench.Ranker.load(tmp_path / "ranker.json").random_state is None
+    assert (drawn(None).coef_ != drawn(None).coef_).any()
 
 
 def test_saved_and_loaded_it_predicts_the_same_bits(graded, tmp_path):
@@ -232,11 +345,19 @@ def test_what_teaches_nothing_is_named(graded):
         (dict(optimizer="newtn"), "did you mean 'newton'"),
         (dict(surrogate="pairwise-logistic"), "optimizer 'exact' needs a quadratic surrogate"),
         (dict(surrogate="pairwise-logistic", optimizer="composite"), "Take a solver"),
+        (dict(l2=-1), "Ranker, parameter 'l2': .* greater than or equal to 0"),
+        (dict(draws=0), "Ranker, parameter 'draws'"),
+        (dict(k=0.5), "order k must be a positive integer"),
+        (dict(surrogate=None), "parameter 'surrogate': write a name, or a Surrogate"),
+        (dict(random_state=-1), "parameter 'random_state': a seed is at least 0"),
+        (dict(random_state="a"), "parameter 'random_state'"),
+        (dict(query=3), "parameter 'query': the name of a column or None"),
     ],
 )
 def test_parts_that_do_not_fit_are_rejected(graded, parameters, message):
-    with pytest.raises(SpecError, match=message):
+    with pytest.raises(SpecError, match=message) as caught:
         rankbench.Ranker(**parameters).fit(*graded)
+    assert isinstance(caught.value, ValueError)
 
 
 @pytest.mark.parametrize("rows", [[[0, 1], [0, 28]], [[0, 0]], [[0, 1, 2]], [[-1, 0]], [[0, 10_000]]])

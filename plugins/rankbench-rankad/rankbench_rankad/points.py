@@ -156,6 +156,8 @@ def _array(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
             raise InputError("its header does not match its size: the file is damaged", path=path, column=name)
         with archive.open(info) as member:
             return np.asarray(npy.read_array(member, allow_pickle=False))
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"not an array: {error}", path=path, column=name) from error
 

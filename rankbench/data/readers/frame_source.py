@@ -133,6 +133,8 @@ def frame_in_memory(table: object) -> pl.LazyFrame | None:
                 raise SpecError("a list is a log if its entries are dicts, as {'winner': 'x', 'loser': 'y'}")
             # Text where types differ: the checks convert it, and know the row.
             return pl.DataFrame([dict(row) for row in table], infer_schema_length=None, strict=False).lazy()
+    except SpecError:
+        raise
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         raise InputError(f"the table cannot be read: {str(error).strip().splitlines()[0][:200]}") from error
     return None

@@ -273,6 +273,8 @@ def _rows(text: str, path: Path) -> list[dict[str, Any]]:
     try:
         found = _DECODER.decode(text)
         rows = found if isinstance(found, list) else list(_of_columns(_object(found), path))
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         raise _refusal(error, path, getattr(error, "lineno", None), getattr(error, "colno", None)) from error
     if not rows:
