@@ -125,6 +125,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "rank scores.csv --replicates 50 --where t1<2",
         "rank scores.csv --replicates 50 --between a d",
         "rank one.txt two.txt --qrels qrels.txt --replicates 50",
+        "rank one.txt --qrels qrels.txt --replicates 50",
+    ],
+    "rank --per-task": [
+        "rank scores.csv --per-task --replicates 50",
+        "rank one.txt two.txt --qrels qrels.txt --per-task --replicates 50",
     ],
     "audit": [
         "audit judged.csv --method win-rate",

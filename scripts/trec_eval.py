@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytrec_eval
 
-MEASURES = ("ndcg_cut_5", "ndcg_cut_10", "map", "map_cut_5", "recip_rank", "P_5", "P_10", "recall_5", "recall_100")
+MEASURES = (
+    "ndcg_cut_5", "ndcg_cut_10", "map", "map_cut_5", "recip_rank", "P_5", "P_10", "recall_5", "recall_100", "Rprec",
+    "success_5",
+)  # fmt: skip
 FILE = Path(__file__).resolve().parent.parent / "tests" / "losses" / "trec_eval.json"
 
 

@@ -189,7 +189,8 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
     default="",
     metavar="NAME",
     shell_complete=complete_names("loss"),
-    help="Metric of runs: ndcg@10 (the default), map, mrr, p@10, recall@100, err@20, or a loss with parameters.",
+    help="Metric of runs: nDCG@10 (the default), AP, RR, P@10, R@100, Rprec, Success@5, RBP, Judged@10, ERR@20, or a "
+    "loss with parameters.",
 )
 @click.option(
     "--ties",
@@ -200,14 +201,20 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
 )
 @click.option(
     "--missing",
-    type=click.Choice(["tasks", "systems"]),
-    default="tasks",
-    show_default=True,
-    help="Part to leave out where cells are missing: tasks that not all systems have, or systems without all tasks.",
+    type=click.Choice(["tasks", "systems", "zero"]),
+    help="Part to leave out where cells are missing: tasks that not all systems have (the default), or systems without "
+    "all tasks. zero, the default of runs: a topic that a run lacks scores 0, as in trec_eval -c.",
 )
+@click.option("--per-task", is_flag=True, help="The score of each system on each task, or topic, and no ranking.")
 @file_options
 def rank(
-    scores: tuple[str, ...], methods: tuple[str, ...], form: Format | None, out: Path | None, qrels: str, **options: Any
+    scores: tuple[str, ...],
+    methods: tuple[str, ...],
+    form: Format | None,
+    out: Path | None,
+    qrels: str,
+    per_task: bool,
+    **options: Any,
 ) -> None:
     """Rank the systems of a score table.
 
@@ -216,7 +223,9 @@ def rank(
     tier 1 are not significantly different from the first. P(first) is the share of resamples of tasks (and seeds) in
     which a system is first.
     """
-    shown = chosen_form(form, out, [*scores, qrels], pictures=not options["between"])
+    if per_task and options["between"]:
+        raise SpecError("--per-task shows the scores of all systems: leave --between out")
+    shown = chosen_form(form, out, [*scores, qrels], pictures=not (options["between"] or per_task))
     if len(scores) > 1 and not qrels:
         raise SpecError("rank takes one score table; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
@@ -224,5 +233,8 @@ def rank(
     n = found.facts["n"]
     size = f"{count_text(n['systems'], 'system')}, {count_text(n['tasks'], 'task')}"
     inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
-    answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
+    if per_task:
+        answer = rankings.per_task_answer(found)
+    else:
+        answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
     show(replace(answer, inputs=inputs, methods=[*found.facts["methods"]]), shown, out)

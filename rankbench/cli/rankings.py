@@ -265,9 +265,29 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
     )
 
 
+def per_task_answer(found: ScoreRanking) -> Answer:
+    """Return the score of each system on each task, as it was read."""
+    table = found.by_task
+    rows = ([*(str(row[name]) for name in table.columns[:-1]), number(row["score"])] for row in table.to_dicts())
+    facts = {name: found.facts[name] for name in ("sha256", "loss", "n", "missing")}
+    return Answer(
+        lambda: facts | {"notes": list(found.notes), "scores": table.to_dicts()},
+        [Table(table.columns, rows, (0, 1))],
+        frame=table,
+        notes=found.notes,
+        below=found.notes,
+        title="Scores by task",
+    )
+
+
 def systems_answer(found: ScoreRanking) -> Answer:
-    """Return rankings of the systems of a score table side by side: all of the first method, less of the others."""
+    """Return rankings of the systems of a score table side by side: all of the first method, less of the others.
+
+    Of one system there is its score alone.
+    """
     first, *others = found.table.partition_by("method", maintain_order=True)
+    if first.height == 1:
+        return _alone_answer(found, first)
     columns = ["rank", "tier", "system", first["method"][0], "95% interval", "P(first)"]
     columns.append(f"P(top {found.facts['top_k']})")
     columns += [name for other in others for name in (other["method"][0], "rank")]
@@ -294,6 +314,16 @@ def systems_answer(found: ScoreRanking) -> Answer:
         title="Ranking of systems",
         drawing=found.drawing,
     )
+
+
+def _alone_answer(found: ScoreRanking, table: pl.DataFrame) -> Answer:
+    """Return the score of one system, which has no rank."""
+    title = "one system, without a comparison; a 95% interval of its score"
+    row = table.row(0, named=True)
+    cells = [row["system"], number(row["score"]), "" if row["lower"] is None else interval_cell(row)]
+    shown = Table(["system", row["method"], "95% interval"], [cells], (0,), title)
+    below = (title, *found.notes)
+    return Answer(found.as_dict, [shown], frame=found.table, notes=found.notes, below=below, title="Score of a system")
 
 
 def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement, WholeOrder
 from rankbench.losses.positions import ERR, NDCG, Precision
-from rankbench.losses.relevant import AveragePrecision, PrecisionAt, Recall, ReciprocalRank
+from rankbench.losses.relevant import (
+    AveragePrecision,
+    PrecisionAt,
+    RankBiasedPrecision,
+    Recall,
+    ReciprocalRank,
+    RPrecision,
+    Success,
+)
 from rankbench.plugin.registry import hookimpl
 
 
@@ -20,6 +28,9 @@ def rankbench_register() -> list[type[Loss]]:
         ReciprocalRank,
         PrecisionAt,
         Recall,
+        RPrecision,
+        Success,
+        RankBiasedPrecision,
         PairwiseDisagreement,
         WholeOrder,
     ]

@@ -1,4 +1,10 @@
-"""Losses of relevant items: average precision, reciprocal rank, precision and recall as trec_eval defines them."""
+"""Losses of relevant items: average precision, reciprocal rank and others as trec_eval defines them, and RBP.
+
+References
+----------
+.. [MZ08] A. Moffat and J. Zobel. Rank-biased precision for measurement of retrieval effectiveness. ACM Transactions on
+   Information Systems 27(1), 2008.
+"""
 
 from __future__ import annotations
 
@@ -183,3 +189,90 @@ class Recall(RelevanceFamily):
     def share(self, found: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
         """Return recall."""
         return _near(found, sizes, self.cutoff) / float(found.sum())
+
+
+class RPrecision(RelevanceFamily):
+    """One minus the share of relevant items among the first R, with R the number of all relevant items.
+
+    Prefer it where queries differ in the number of relevant items, and each list is read that far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "r-precision")
+    >>> loss.value(np.array([3.0, 2.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    0.5
+    """
+
+    name: ClassVar[str] = "r-precision"
+    source: ClassVar[str] = f"{TREC}: Rprec"
+
+    def share(self, found: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
+        """Return R-precision."""
+        count = float(found.sum())
+        return _near(found, sizes, count) / count
+
+
+class Success(RelevanceFamily):
+    r"""One minus whether a relevant item is among the first k.
+
+    If c of n tied items with r relevant ones are among the first k, none of them is relevant with probability
+    :math:`\binom{n - r}{c} / \binom{n}{c}`.
+
+    Prefer it where one relevant item is enough, wherever it stands on the first page. ranx calls it hit rate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "success@2")
+    >>> loss.value(np.array([3.0, 2.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    0.0
+    """
+
+    name: ClassVar[str] = "success"
+    source: ClassVar[str] = f"{TREC}: success"
+
+    cutoff: int = Field(default=1, ge=1, description="Number of items at the top that count.")
+
+    def share(self, found: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
+        """Return the probability that a relevant item is among the first k."""
+        first = np.cumsum(sizes) - sizes
+        missed = 1.0
+        for r, n, start in zip(found.astype(np.int64).tolist(), sizes.tolist(), first.tolist(), strict=True):
+            seen = min(max(self.cutoff - start, 0), n)
+            missed *= math.comb(n - r, seen) / math.comb(n, seen)
+        return 1.0 - missed
+
+
+class RankBiasedPrecision(RelevanceFamily):
+    r"""One minus rank-biased precision, of a user who goes on to the next item with probability p.
+
+    .. math:: L(\alpha, s) = 1 - (1 - p) \sum_{i \le k} r_i\, p^{i - 1}
+
+    with r_i = 1 where the item at position i is relevant. Even the best order's loss is above 0: it is :math:`p^R`
+    for R relevant items. ir_measures calls it ``RBP(rel=1)``.
+
+    Prefer it where lists are read from the top, and few to the end: the expected depth is 1 / (1 - p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "rbp:p=0.5")
+    >>> loss.value(np.array([3.0, 2.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    0.625
+    """
+
+    name: ClassVar[str] = "rbp"
+    source: ClassVar[str] = "[MZ08]_ section 3"
+
+    p: float = Field(default=0.8, gt=0, lt=1, description="Probability of going on to the next item.")
+    cutoff: Cutoff = Field(default=math.inf, description="Last position that counts; inf: all.")
+
+    def share(self, found: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
+        """Return rank-biased precision."""
+        place = np.arange(int(sizes.sum()))
+        weight = np.where(place < self.cutoff, (1.0 - self.p) * self.p**place, 0.0)
+        return float(np.sum(found / sizes * np.add.reduceat(weight, np.cumsum(sizes) - sizes)))

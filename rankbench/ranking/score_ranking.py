@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -18,7 +17,8 @@ from rankbench.core.text import count_text, listed
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.remote import scan_address
-from rankbench.data.readers.trec import TREC_LOSS, Ties, TrecReader
+from rankbench.data.readers.trec import TREC_LOSS, Ties
+from rankbench.data.readers.trec_tables import QrelsInMemory, in_memory
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.row_conditions import condition_asked, judgments_kept
@@ -35,15 +35,17 @@ from rankbench.ranking.log_dataset import LogAddress, LogFile, named
 from rankbench.ranking.open import Log
 from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.pictures import systems_drawing
+from rankbench.ranking.run_scores import Missing, RunFiles, Runs, judged_runs
 from rankbench.ranking.score_sample import (
     LEVEL,
-    Kept,
+    cells_table,
     completed,
     doubtful_names,
     mixed_tasks,
     of_each_other,
     parts_drawn,
     reduced,
+    scores_digest,
     size_text,
     turned,
     wide_tasks,
@@ -53,53 +55,6 @@ from rankbench.ranking.system_ranking import SystemRanking, rank_systems, system
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
-"""The paths of TREC runs."""
-
-
-def judged_runs(
-    runs: object, qrels: str | os.PathLike[str], loss: str, ties: Ties
-) -> tuple[str, TaskScores, list[str]]:
-    """Return the sha256 of the judgments and the runs, the scores of their systems, and what was left out.
-
-    A system is called as its run says, or as its file where two files say the same.
-
-    Parameters
-    ----------
-    runs : path or sequence of paths
-    qrels : path
-    loss : str
-        In the contender grammar; see `rankbench.data.readers.trec.TrecReader`.
-    ties : {"shared", "trec-eval"}
-
-    Raises
-    ------
-    InputError
-        With file and line; two files of the same systems that cannot be told apart.
-    SpecError
-        There is no such loss, or it does not fit; `runs` are no paths.
-    """
-    given = [runs] if isinstance(runs, str | os.PathLike) else runs
-    if not isinstance(given, Sequence) or not all(isinstance(run, str | os.PathLike) for run in given) or not given:
-        raise SpecError("with qrels give runs: the path of a file, or a list of paths")
-    paths = [Path(run) for run in given]
-    reader = TrecReader(qrels=str(qrels), loss=loss, ties=ties)
-    with remarks_kept() as remarks:
-        tables = [reader.scan(path).collect() for path in paths]
-    tags = [set(table["system"].unique()) for table in tables]
-    if sum(map(len, tags)) > len(set().union(*tags)):
-        if any(len(named) > 1 for named in tags) or len({path.name for path in paths}) < len(paths):
-            raise InputError("two runs have a system of the same name; give each system another one", path=paths[-1])
-        stems = [path.stem for path in paths]
-        names = stems if len(set(stems)) == len(stems) else [path.name for path in paths]
-        tables = [table.with_columns(system=pl.lit(name)) for table, name in zip(tables, names, strict=True)]
-        remarks.append("systems are called as their files, as several runs say the same name")
-    remarks.append(f"scores are 1 - {loss} of each topic")
-    if ties != "shared":
-        remarks.append("documents of equal scores stand in trec_eval's order")
-    return sha256_of(Path(qrels), *paths), load_scores(pl.concat(tables).lazy()), list(remarks)
 
 
 METHODS = ("mean-score", "mean-rank", "borda-count")
@@ -126,6 +81,8 @@ class ScoreRanking:
         Contents of `as_dict` beside the table and the notes.
     notes : tuple of str
         Remarks for the reader on missing, averaged and resampled scores.
+    cells : TaskScores
+        The scores that were ranked and those left out, as they were read.
     between : DataFrame, optional
         The difference of two systems that were asked for, a row for each method: ``method, system, other`` and the
         values of `rankbench.ranking.system_difference.system_difference`.
@@ -134,7 +91,13 @@ class ScoreRanking:
     table: pl.DataFrame
     facts: dict[str, Any]
     notes: tuple[str, ...]
+    cells: TaskScores
     between: pl.DataFrame | None = None
+
+    @property
+    def by_task(self) -> pl.DataFrame:
+        """The score of each system on each task, ``task, system, score``, with ``seed`` where there are several."""
+        return cells_table(self.cells)
 
     def plot(self, method: str = "", top: int | None = None) -> Figure:
         """Draw the first systems with their intervals and places, as ``rankbench rank --out FILE.png``.
@@ -174,7 +137,7 @@ class ScoreRanking:
 
 
 def rank_scores(
-    scores: Log | RunFiles,
+    scores: Log | RunFiles | Runs,
     methods: Sequence[str] = (),
     *,
     lower: Sequence[str] = (),
@@ -184,10 +147,10 @@ def rank_scores(
     seed: int = LOG_SEED,
     columns: str = "",
     reader: str = "",
-    qrels: str | os.PathLike[str] = "",
+    qrels: str | os.PathLike[str] | QrelsInMemory = "",
     loss: str = "",
     ties: Ties = "shared",
-    missing: Kept = "tasks",
+    missing: Missing | None = None,
     where: str = "",
     between: tuple[str, str] | None = None,
 ) -> ScoreRanking:
@@ -196,10 +159,12 @@ def rank_scores(
     Parameters
     ----------
     scores : path, DataFrame or LazyFrame
-        A row a cell, a row a system or a row a task: docs/how-to/score-tables.md. With `qrels`, a TREC run or a list
-        of them.
+        A row a cell, a row a system or a row a task: docs/how-to/score-tables.md. With `qrels`, the path of a TREC run,
+        a list of paths, or runs in memory: ``{system: {topic: {document: score}}}``, ``{topic: {document: score}}`` or
+        a frame with the columns ``query_id, doc_id, score`` and perhaps ``system``.
     methods : sequence of str
-        Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
+        Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``, and of one run alone
+        ``mean-score``.
     lower : sequence of str
         Tasks in which less is better; or the column of scores, for all tasks.
     without : sequence of str
@@ -212,14 +177,17 @@ def rank_scores(
         Meanings of columns, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
     reader : str
         Reader of a file; chosen by its ending by default.
-    qrels : path
-        Judgments by which TREC runs are judged.
+    qrels : path, mapping or frame
+        Judgments by which TREC runs are judged: a file, ``{topic: {document: grade}}``, or a frame with the columns
+        ``query_id, doc_id, relevance``.
     loss : str
-        Loss that runs are judged by; the score is one minus it. By default nDCG@10, as trec_eval has it.
+        Loss that runs are judged by, the score being one minus it, or a measure as ir_measures calls it, as ``AP``. By
+        default nDCG@10, as trec_eval has it.
     ties : {"shared", "trec-eval"}
         Places of documents of equal scores: the mean of their places, or trec_eval's order, backwards by name.
-    missing : {"tasks", "systems"}
-        Part left out where cells are missing: tasks that some system lacks, or systems that lack some task.
+    missing : {"tasks", "systems", "zero"}
+        Part left out where cells are missing: tasks that some system lacks, the default, or systems that lack some
+        task. ``zero``, the default with `qrels`: a judged topic that a run lacks scores 0 (``trec_eval -c``).
     where : str
         Condition on the table's rows: see `rankbench.aggregate`.
     between : (str, str), optional
@@ -236,17 +204,19 @@ def rank_scores(
     without = tuple(dict.fromkeys(without))
     if replicates < 2 or seed < 0 or top < 1:
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
-    if missing not in ("tasks", "systems"):
-        raise SpecError(f"missing must be 'tasks' or 'systems', not {missing!r}")
+    judging = in_memory(qrels) or bool(qrels)
+    missing = missing or ("zero" if judging else "tasks")
+    if missing not in ("tasks", "systems", *(["zero"] if judging else [])):
+        raise SpecError(f"missing must be 'tasks' or 'systems', or 'zero' with qrels, not {missing!r}")
     if between:
         check_pair(between)
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
     said: Sequence[str] = ()
     measure = ""
-    if qrels:
+    if judging:
         if columns or reader or where:
             raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
-        path, (digest, table, said) = None, judged_runs(scores, qrels, loss or TREC_LOSS, ties)
+        path, (digest, table, said) = None, judged_runs(scores, qrels, loss or TREC_LOSS, ties, missing)
     elif loss or ties != "shared":
         raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
     else:
@@ -258,7 +228,9 @@ def rank_scores(
         read, left = reduced(table, without)
         better, notes = turned(read, lower, measure)
         notes += doubtful_names(read, lower, measure)
-        whole, more = completed(better, missing, said)
+        alone = judging and len(better.systems) == 1
+        whole, more = (better, []) if alone else completed(better, "systems" if missing == "systems" else "tasks", said)
+    asked = asked[:1] if alone and not methods else asked
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
     notes = [
@@ -285,14 +257,14 @@ def rank_scores(
             )
         if found.dropped:
             notes.append(f"{method}: rankbench leaves out {found.dropped:,} of {replicates:,} resamples without scores")
-    notes.append(
-        f"P(first) and P(top {k}) are shares of resamples ({parts_drawn(whole)}), not probabilities of being the best"
-    )
+    if not alone:
+        drawn = parts_drawn(whole)
+        notes.append(f"P(first) and P(top {k}) are shares of resamples ({drawn}), not probabilities of being the best")
     facts = {
         "schema_version": _SCHEMA,
         "methods": {str(method): {"unit": method.unit, "direction": method.direction} for method in asked},
         "sha256": digest,
-        "loss": (loss or TREC_LOSS) if qrels else None,
+        "loss": (loss or TREC_LOSS) if judging else None,
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
         "lower_is_better": [task for task in whole.tasks if task in lower],
@@ -316,7 +288,7 @@ def rank_scores(
         },
     }
     contrasts = system_differences(whole, asked, between, replicates=replicates, seed=seed) if between else None
-    return ScoreRanking(pl.concat(tables), facts, tuple(notes), contrasts)
+    return ScoreRanking(pl.concat(tables), facts, tuple(notes), read, contrasts)
 
 
 def _method(text: str) -> ScoreAggregator:
@@ -352,12 +324,12 @@ def read_scores(
             path = found.path
             with readable(path):
                 read = _loaded(_scanned(path, found.chosen, said), path)
-            return path, sha256_of(path) if path.is_file() else _digest(read), read
+            return path, sha256_of(path) if path.is_file() else scores_digest(read), read
         if not isinstance(found, LogAddress):
             return None, found.fingerprint(), _loaded(found.scan(), None)
         table = scan_address(found.address, asked)
     read = _loaded(table, None)
-    return None, _digest(read), read
+    return None, scores_digest(read), read
 
 
 def _scanned(path: Path, reader: Reader, said: Sequence[str]) -> pl.LazyFrame:
@@ -386,9 +358,3 @@ def _loaded(table: pl.LazyFrame, path: Path | None) -> TaskScores:
             path=path,
         )
     return load_scores(judgments_kept(table))
-
-
-def _digest(scores: TaskScores) -> str:
-    """Return the sha256 of a table that is no single file: of its names and values."""
-    names = repr((scores.systems, scores.tasks, scores.seeds)).encode()
-    return hashlib.sha256(names + scores.values.astype("<f8").tobytes()).hexdigest()

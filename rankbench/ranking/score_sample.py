@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, first_of, listed, plain_name, short_repr
@@ -273,7 +275,26 @@ def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
 def size_text(whole: TaskScores, *, every: bool) -> str:
     """Return how many systems a whole table ranks on which tasks; all tasks are named if `every` says so."""
     tasks = listed(whole.tasks) if every else first_of([short_repr(task) for task in whole.tasks], _NAMED)
-    return f"{len(whole.systems)} systems are ranked on {count_text(len(whole.tasks), 'task')}: {tasks}"
+    where = f"{count_text(len(whole.tasks), 'task')}: {tasks}"
+    if len(whole.systems) == 1:
+        return f"there is one system, with nothing to compare it to, on {where}"
+    return f"{len(whole.systems)} systems are ranked on {where}"
+
+
+def cells_table(scores: TaskScores) -> pl.DataFrame:
+    """Return the cells that have a score, ``task, system, score``, with ``seed`` where there are several."""
+    shape = scores.values.shape
+    seed, task, system = (place.ravel() for place in np.indices(shape))
+    names = {"task": (scores.tasks, task), "system": (scores.systems, system), "seed": (scores.seeds, seed)}
+    columns = {name: pl.Series(of, dtype=pl.String).gather(place) for name, (of, place) in names.items()}
+    table = pl.DataFrame({**columns, "score": scores.values.ravel()}).filter(pl.col("score").is_not_nan())
+    return table.select("task", "system", *(["seed"] if shape[0] > 1 else []), "score")
+
+
+def scores_digest(scores: TaskScores) -> str:
+    """Return the sha256 of a table that is no single file: of its names and values."""
+    names = repr((scores.systems, scores.tasks, scores.seeds)).encode()
+    return hashlib.sha256(names + scores.values.astype("<f8").tobytes()).hexdigest()
 
 
 def parts_drawn(whole: TaskScores) -> str:

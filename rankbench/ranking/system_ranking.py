@@ -114,6 +114,8 @@ def rank_systems(
         The method has no finite scores.
     """
     sign = 1.0 if method.direction == "maximize" else -1.0
+    if values.shape[2] == 1:
+        return _single_system(method, values, replicates, seed)
     if not method.has_cells():
         arms = values.shape[2]
         scores = sign * method.checked_scores(values, np.ones(values.shape[:2]))
@@ -132,6 +134,25 @@ def rank_systems(
     if key not in known:
         known[key] = _of_cells(cells, k, replicates, seed)
     return known[key].turned(sign, least)
+
+
+def _single_system(method: ScoreAggregator, values: NDArray[np.float64], replicates: int, seed: int) -> SystemRanking:
+    """Return the score of one system, first without a comparison; one task alone tells of no interval."""
+    scores, half = method.checked_scores(values, np.ones(values.shape[:2])), np.full(1, np.nan)
+    if method.has_cells() and values.shape[1] > 1:
+        sample = crossed(method.checked_cells(values), seed, replicates)
+        half = _half_lengths(studentized_contrasts(sample, ContrastMatrix(np.eye(1))))
+    one, place, first = np.ones(1), np.ones(1, np.int64), np.ones(1, np.bool_)
+    ends = scores, scores - half, scores + half
+    return SystemRanking(*ends, np.ones((1, 2), np.int64), first, place, one, one, dropped=0, skewed=0)
+
+
+def _half_lengths(single: Studentized) -> NDArray[np.float64]:
+    """Return half the length of each score's own interval."""
+    if single.sources is None:
+        return np.full(len(single.estimate), np.nan)
+    # A value that all resamples of a few tasks share need not hold on all tasks.
+    return np.where(single.se > 0, single.sources.quantile(1 - LEVEL) * single.se, np.nan)
 
 
 def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) -> SystemRanking:
@@ -180,9 +201,7 @@ def _ranking(
         possible=first,
         hidden=hidden,
     )
-    half = np.full(arms, np.nan) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
-    # A value that all resamples of a few tasks share need not hold on all tasks.
-    half = np.where(single.se > 0, half, np.nan)
+    half = _half_lengths(single)
     return SystemRanking(
         single.estimate,
         single.estimate - half,

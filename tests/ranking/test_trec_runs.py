@@ -9,6 +9,7 @@ import math
 import random
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -16,7 +17,7 @@ import rankbench
 from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.trec import TrecReader
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError
 
 TOPICS = [f"t{number}" for number in range(12)]
 Qrels = dict[str, dict[str, int]]
@@ -62,14 +63,14 @@ def ndcg(grades: dict[str, int], docs: dict[str, float], k: int, *, burges: bool
     order = sorted(docs, key=docs.__getitem__, reverse=True)[:k]
     found = sum(gain(grades.get(doc, 0)) / math.log2(at + 2) for at, doc in enumerate(order))
     best = sum(gain(g) / math.log2(at + 2) for at, g in enumerate(sorted(grades.values(), reverse=True)[:k]))
-    return found / best
+    return found / best if best else 0.0
 
 
 def precision(grades: dict[str, int], docs: dict[str, float], k: int) -> float:
     """Return the relevance of the first k documents, relative to the largest possible one."""
     order = sorted(docs, key=docs.__getitem__, reverse=True)[:k]
     best = sum(sorted((max(grade, 0) for grade in grades.values()), reverse=True)[:k])
-    return sum(max(grades.get(doc, 0), 0) for doc in order) / best
+    return sum(max(grades.get(doc, 0), 0) for doc in order) / best if best else 0.0
 
 
 MEASURES = {
@@ -87,12 +88,10 @@ def test_scores_are_the_measure_of_each_topic(tmp_path: Path, loss: str) -> None
     options = {"loss": loss} if loss else {}
     for path in paths:
         found = TrecReader(qrels=str(judged), **options).scan(path).collect()
-        assert found["query_id"].to_list() == TOPICS  # without the topic that has nothing relevant
-        expected = [MEASURES[loss](qrels[topic], runs[path.stem].get(topic, {})) for topic in TOPICS]
+        assert found["query_id"].to_list() == list(qrels)
+        expected = [MEASURES[loss](qrels[topic], runs[path.stem].get(topic, {})) for topic in qrels]
         assert found["score"].to_list() == pytest.approx(expected, abs=1e-12)
-    means = {
-        path.stem: sum(MEASURES[loss](qrels[t], runs[path.stem].get(t, {})) for t in TOPICS) / 12 for path in paths
-    }
+    means = {path.stem: sum(MEASURES[loss](qrels[t], runs[path.stem].get(t, {})) for t in qrels) / 13 for path in paths}
     ranked = rankbench.rank(paths, ["mean-score"], qrels=judged, **options, replicates=50).table
     assert dict(ranked.select("system", "score").iter_rows()) == pytest.approx(means, abs=1e-12)
 
@@ -123,9 +122,10 @@ def test_ties_stand_in_trec_evals_order(tmp_path: Path) -> None:
     reader = TrecReader(qrels=str(judged), ties="trec-eval")
     found = reader.scan(tmp_path / "both.run").collect()
     for system, run in made.items():
-        values = found.filter(system=system)["score"].to_list()
+        values = found.filter(pl.col("query_id") != "nothing", system=system)["score"].to_list()
         assert values == pytest.approx(trec_eval(graded, run), abs=1e-6)
-        shared = TrecReader(qrels=str(judged)).scan(tmp_path / "both.run").collect().filter(system=system)
+        shared = TrecReader(qrels=str(judged)).scan(tmp_path / "both.run").collect()
+        shared = shared.filter(pl.col("query_id") != "nothing", system=system)
         assert shared["score"].to_list() != pytest.approx(values, abs=1e-3)
     ranked = CliRunner().invoke(
         main, ["rank", "--qrels", str(judged), str(tmp_path / "both.run"), "--ties", "trec-eval"]
@@ -168,14 +168,16 @@ def test_the_command_line_ranks_systems(tmp_path: Path) -> None:
     found = CliRunner().invoke(main, [*arguments, "--format", "json"])
     assert found.exit_code == 0, found.output
     said = json.loads(found.stdout)
-    assert said["n"] == {"systems": 3, "tasks": 12, "seeds": 1}
+    assert said["n"] == {"systems": 3, "tasks": 13, "seeds": 1}
     assert said["loss"] == "ndcg:gain=identity,cutoff=10"
     whole = b"".join(path.read_bytes() for path in (judged, *paths))
     assert said["sha256"] == hashlib.sha256(whole).hexdigest()
     for note in (
-        "rankbench leaves out 1 topic of 13 without a relevant document",
-        "'short' lacks 1 of 12 topics: counted as nothing found",
-        "rankbench leaves out 1 topic of 'dense' without a relevant document",
+        "1 judged topic of 13 without a relevant document ('nothing'): all runs score 0, which the mean counts, as in "
+        "trec_eval",
+        "'short' lacks 2 judged topics of 13 ('nothing', 't3'): each scores 0, which the mean counts, as in "
+        "trec_eval -c",
+        "'dense' has 1 topic of 13 that nobody judged ('unjudged'): no mean counts them",
         "scores are 1 - ndcg:gain=identity,cutoff=10 of each topic",
     ):
         assert note in said["notes"]
@@ -203,7 +205,7 @@ def test_judgments_of_beir_and_runs_of_ms_marco_are_read(tmp_path: Path) -> None
         lines = [line.split() for line in path.read_text().splitlines()]
         path.with_suffix(".tsv").write_text("".join(f"{topic}\t{doc}\t{rank}\n" for topic, _, doc, rank, *_ in lines))
     expected = {
-        system: sum(MEASURES[""](qrels[topic], found.get(topic, {})) for topic in TOPICS) / len(TOPICS)
+        system: sum(MEASURES[""](qrels[topic], found.get(topic, {})) for topic in qrels) / len(qrels)
         for system, found in runs.items()
     }
     for ending in (".txt", ".tsv"):
@@ -214,6 +216,176 @@ def test_judgments_of_beir_and_runs_of_ms_marco_are_read(tmp_path: Path) -> None
         InputError, match=r"these are judgments \(qrels\), not scores: rankbench rank --qrels .*test.tsv RUN"
     ):
         rankbench.rank(beir)
+
+
+OF_TREC_EVAL = {
+    ("nDCG@10", 1): "ndcg_cut_10",
+    ("AP", 1): "map",
+    ("map:relevant=2", 2): "map",
+    ("RR", 1): "recip_rank",
+    ("mrr:relevant=2", 2): "recip_rank",
+    ("P@5", 1): "P_5",
+    ("R@5", 1): "recall_5",
+    ("Rprec:relevant=2", 2): "Rprec",
+    ("Success@1", 1): "success_1",
+}
+
+
+@pytest.mark.parametrize(("loss", "level"), OF_TREC_EVAL)
+def test_means_are_trec_evals_with_and_without_c(loss: str, level: int) -> None:
+    """One rule for all measures, also where no document of a topic has the grade that counts."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, runs = drawn(3)
+    qrels["t5"] = {doc: min(grade, 1) for doc, grade in qrels["t5"].items()}
+    measure = OF_TREC_EVAL[loss, level]
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {measure}, relevance_level=level)
+    runs["dense"]["nothing"] = {"d1": 1.0}
+    found = {
+        system: {topic: values[measure] for topic, values in evaluator.evaluate(run).items()}
+        for system, run in runs.items()
+    }
+    assert found["dense"]["nothing"] == 0
+    assert "unjudged" not in found["dense"]
+    ranked = rankbench.rank(runs, ["mean-score"], qrels=qrels, loss=loss, replicates=50).table
+    with_c = {system: sum(values.values()) / len(qrels) for system, values in found.items()}
+    assert dict(ranked.select("system", "score").iter_rows()) == pytest.approx(with_c, abs=1e-9)
+    for system, run in runs.items():
+        alone = rankbench.rank(run, qrels=qrels, loss=loss, missing="tasks", replicates=50).table
+        assert alone["score"].to_list() == pytest.approx([sum(found[system].values()) / len(found[system])], abs=1e-9)
+    common = set.intersection(*(set(values) for values in found.values()))
+    together = rankbench.rank(runs, ["mean-score"], qrels=qrels, loss=loss, missing="tasks", replicates=50).table
+    without_c = {system: sum(values[topic] for topic in common) / len(common) for system, values in found.items()}
+    assert dict(together.select("system", "score").iter_rows()) == pytest.approx(without_c, abs=1e-9)
+
+
+def test_a_run_without_a_judged_topic_is_refused(tmp_path: Path) -> None:
+    qrels, runs = drawn()
+    judged, paths = written(tmp_path, qrels, {"bm25": runs["bm25"], "odd": {"q7": {"d1": 1.0}, "q8": {"d2": 1.0}}})
+    for given in (paths, paths[1:]):
+        found = CliRunner().invoke(main, ["rank", "--qrels", str(judged), *map(str, given)])
+        assert found.exit_code == 2
+        assert "odd.txt: run 'odd' and the judgments have no topic in common: its topics are 'q7', 'q8'" in (
+            found.stderr
+        )
+    with pytest.raises(InputError, match="no topic in common"):
+        rankbench.rank({"q7": {"d1": 1.0}}, qrels=qrels)
+
+
+def test_one_run_has_a_score_with_an_interval_and_no_rank(tmp_path: Path) -> None:
+    qrels, runs = drawn()
+    judged, paths = written(tmp_path, qrels, runs)
+    expected = [MEASURES[""](qrels[topic], runs["bm25"][topic]) if topic in TOPICS else 0.0 for topic in qrels]
+    found = rankbench.rank(paths[0], qrels=judged, replicates=200)
+    row = found.table.row(0, named=True)
+    assert found.table.height == 1
+    assert row["score"] == pytest.approx(sum(expected) / 13, abs=1e-12)
+    assert row["lower"] < row["score"] < row["upper"]
+    both = rankbench.rank(paths, ["mean-score"], qrels=judged, replicates=200).table.row(
+        by_predicate=pl.col.system == "bm25", named=True
+    )
+    assert [row[name] for name in ("score", "lower", "upper")] == pytest.approx(
+        [both[name] for name in ("score", "lower", "upper")], rel=1e-9
+    )
+    shown = CliRunner().invoke(main, ["rank", "--qrels", str(judged), str(paths[0]), "--replicates", "50"])
+    assert shown.exit_code == 0, shown.output
+    assert "rank" not in shown.stdout.splitlines()[-2]
+    assert "P(first)" not in shown.output
+    one = rankbench.rank({"t1": runs["bm25"]["t1"]}, qrels={"t1": qrels["t1"]}, replicates=50).table
+    assert (one["score"][0], one["lower"][0]) == (pytest.approx(expected[1], abs=1e-12), None)
+
+
+def test_scores_of_each_topic_are_shown(tmp_path: Path) -> None:
+    qrels, runs = drawn()
+    judged, paths = written(tmp_path, qrels, runs)
+    expected = {
+        (topic, system): MEASURES[""](qrels[topic], run.get(topic, {}))
+        for topic in qrels
+        for system, run in runs.items()
+    }
+    arguments = [
+        "rank",
+        "--qrels",
+        str(judged),
+        *map(str, paths),
+        "--per-task",
+        "--replicates",
+        "50",
+        "--format",
+        "json",
+    ]
+    said = json.loads(CliRunner().invoke(main, arguments).stdout)
+    found = {(row["task"], row["system"]): row["score"] for row in said["scores"]}
+    assert found == pytest.approx(expected, abs=1e-12)
+    (tmp_path / "scores.csv").write_text("task,a,b\nx,1,2\ny,3,\nz,4,4\nu,0,1\n")
+    shown = CliRunner().invoke(main, ["rank", str(tmp_path / "scores.csv"), "--per-task", "--format", "csv"])
+    values = {"x,a,1.0", "x,b,2.0", "y,a,3.0", "z,a,4.0", "z,b,4.0", "u,a,0.0", "u,b,1.0"}
+    assert set(shown.stdout.splitlines()[1:]) == values
+
+
+def test_dicts_and_frames_are_judged_as_files_are(tmp_path: Path) -> None:
+    qrels, runs = drawn()
+    judged, paths = written(tmp_path, qrels, runs)
+    expected = rankbench.rank(paths, qrels=judged, replicates=50).table
+    rows = [
+        (system, t, d, score) for system, run in runs.items() for t, docs in run.items() for d, score in docs.items()
+    ]
+    run_frame = pl.DataFrame(rows, ["system", "query_id", "doc_id", "score"], orient="row")
+    grades = [(t, d, grade) for t, docs in qrels.items() for d, grade in docs.items()]
+    qrels_frame = pl.DataFrame(grades, ["query_id", "doc_id", "relevance"], orient="row")
+    frames = {system: run_frame.filter(system=system).drop("system") for system in runs}
+    for given in (runs, run_frame, run_frame.lazy(), frames, run_frame.to_dict(as_series=False)):
+        for by in (qrels, qrels_frame, judged):
+            assert rankbench.rank(given, qrels=by, replicates=50).table.equals(expected)
+    assert rankbench.rank(paths, qrels=qrels, replicates=50).table.equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("runs", "qrels", "said"),
+    [
+        ({"1": {"a": "x"}}, {"1": {"a": 1}}, "the score None is not a finite number"),
+        ({"1": {"a": 1.0}}, {"1": {"a": math.nan}}, "row 1: the grade nan is not a finite number"),
+        ({"1": {"a": 1.0}}, {"1": ["a"]}, "qrels has no column 'query_id'"),
+        ({"1": {1: 1.0, "1": 2.0}}, {"1": {"1": 1}}, "row 2: document '1' of topic '1' is there twice"),
+        ({}, {"1": {"a": 1}}, "a run has no rows"),
+        ({"1": {"a": 1.0}}, {}, "qrels has no rows"),
+        (7, {"1": {"a": 1}}, "a run: give a path"),
+        ([{"1": {"a": 1.0}}], {"1": {"a": 1}}, "with qrels give runs"),
+        (
+            pl.DataFrame({"query_id": ["1", None], "doc_id": ["a", "b"], "score": [1, 2]}),
+            {"1": {"a": 1}},
+            "row 2: a run has no topic",
+        ),
+    ],
+)
+def test_what_is_wrong_in_memory_is_named(runs: object, qrels: object, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        rankbench.rank(runs, qrels=qrels)
+
+
+def test_judged_is_the_share_of_first_documents_with_a_judgment() -> None:
+    """As `Judged@k` of ir_measures: of a list of fewer than k documents, the share of all."""
+    qrels, runs = drawn(8)
+    for loss, k in (("Judged@5", 5), ("judged@20", 20)):
+        found = rankbench.rank(runs["dense"], qrels=qrels, loss=loss, replicates=50)
+        expected = {}
+        for topic in qrels:
+            order = sorted(runs["dense"].get(topic, {}).items(), key=lambda pair: -pair[1])[:k]
+            expected[topic] = sum(doc in qrels[topic] for doc, _ in order) / max(len(order), 1)
+        assert dict(found.by_task.select("task", "score").iter_rows()) == pytest.approx(expected, abs=1e-12)
+        assert f"scores are {loss} of each topic" in found.notes
+    tied = {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}
+    assert rankbench.rank(tied, qrels={"1": {"a": 0}}, loss="Judged@2").table["score"].to_list() == [
+        pytest.approx(1 / 3)
+    ]
+
+
+def test_rbp_weighs_places_by_persistence() -> None:
+    qrels, runs = drawn(8)
+    found = rankbench.rank(runs["dense"], qrels=qrels, loss="RBP:p=0.5", replicates=50).by_task
+    for topic, score in found.select("task", "score").iter_rows():
+        docs = sorted(runs["dense"].get(topic, {}).items(), key=lambda pair: -pair[1])
+        terms = (0.5 * 0.5**at for at, (doc, _) in enumerate(docs) if qrels[topic].get(doc, 0) >= 1)
+        assert score == pytest.approx(sum(terms), abs=1e-12)
 
 
 RUN, QRELS = "1 Q0 a 1 3.0 s\n1 Q0 b 2 2.0 s\n", "1 0 a 1\n1 0 b 0\n"
@@ -260,10 +432,14 @@ def test_files_of_trec_are_known_and_say_what_they_need(tmp_path: Path) -> None:
         ("run.txt", "--qrels", "qrels.txt", "--loss", "pairwise-disagreement"): "judges orders by edges",
         ("run.txt", "--qrels", "qrels.txt", "--columns", "system=x"): "leave --columns, --reader and --where out",
         ("run.txt", "--qrels", "none.txt"): "there is no such file",
+        ("run.txt", "--qrels", "qrels.txt", "--loss", "Judged"): "write the places that count, as Judged@10",
+        ("run.txt", "--qrels", "qrels.txt", "--loss", "map:relevant=0"): "relevant must be above 0",
+        ("run.txt", "--qrels", "qrels.txt", "--loss", "nDCG"): "say how many count, as ndcg:gain=identity,cutoff=10",
+        ("scores.txt", "--missing", "zero"): "or 'zero' with qrels",
     }.items():
         rest = [str(tmp_path / word) if word.endswith(".txt") else word for word in arguments]
         found = CliRunner().invoke(main, ["rank", *rest])
         assert found.exit_code == 2
         assert said in found.stderr, found.stderr
-    with pytest.raises(SpecError, match="with qrels give runs"):
+    with pytest.raises(InputError, match="a run has no column 'query_id': a frame has the columns"):
         rankbench.rank({"system": ["a"], "score": [1]}, qrels=tmp_path / "qrels.txt")

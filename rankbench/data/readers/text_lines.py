@@ -313,7 +313,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield from enumerate(texts, chunk.line)
 
 
-def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path) -> None:
+def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path | None) -> None:
     """Raise for the first of the bad rows, or unknown ones, which have the column ``line``.
 
     Parameters
@@ -322,7 +322,7 @@ def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path) ->
     bad : Series of bool
     message : str
         ``{name}`` stands for the row's value of the column `name`, as it is shown.
-    path : Path
+    path : Path, optional
     """
     for row in rows.filter(bad.fill_null(True)).head(1).iter_rows(named=True):
         shown = {name: short_repr(value) for name, value in row.items()}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias
 
@@ -12,7 +13,8 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankbench.core.text import count_text, short_repr
+from rankbench.core.spec import Spec, parse
+from rankbench.core.text import count_text, first_of, short_repr
 from rankbench.data.readers.text_lines import Chunk, chunks, head, refuse_rows
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
@@ -26,8 +28,28 @@ TREC_LOSS = "ndcg:gain=identity,cutoff=10"
 Ties: TypeAlias = Literal["shared", "trec-eval"]
 """Ways to place documents of equal scores: at the mean of their places, or as trec_eval does."""
 
+MEASURES: Mapping[str, Spec] = {
+    "nDCG": Spec("ndcg", {"gain": "identity"}),
+    "AP": Spec("map"),
+    "RR": Spec("mrr"),
+    "P": Spec("p"),
+    "R": Spec("recall"),
+    "Rprec": Spec("r-precision"),
+    "Success": Spec("success"),
+    "RBP": Spec("rbp"),
+    "ERR": Spec("err"),
+    "Judged": Spec("judged"),
+}
+"""Losses by the names of ir_measures (ir-measur.es), each one minus the measure; documented in score-tables.md."""
+
 _FEW = 10
 """The places that a suggestion counts."""
+
+_NAMED = 3
+"""Topics that a remark names."""
+
+DocumentValues: TypeAlias = dict[str, float]
+"""Grades or scores by document."""
 
 
 class TrecReader(Reader):
@@ -36,7 +58,8 @@ class TrecReader(Reader):
     The score of a system on a topic is one minus the loss of its documents: with ``ndcg`` it is nDCG, with ``err``
     the expected reciprocal rank. Documents go by their scores; ranks in the file are ignored. Documents of equal scores
     share their places, or stand in the order of trec_eval, which is backwards by their names, after it has rounded
-    scores to 32 bits. A document that nobody judged is worth nothing, and neither is what the run does not list.
+    scores to 32 bits. A document that nobody judged is worth nothing, and neither is what the run does not list. A
+    judged topic that the run lacks scores 0, as with ``trec_eval -c``, and so does one without a relevant document.
 
     Prefer it for runs of retrieval systems. Scores that are computed already are a score table.
 
@@ -60,89 +83,194 @@ class TrecReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return measurements; see `Reader.scan`. All of the run is read at once."""
-        if QRELS.match(head(existing(path), 1 << 16).lstrip().split(b"\n", 1)[0]):
-            raise InputError(f"these are judgments (qrels), not a run: rankbench rank --qrels {path} RUN...", path=path)
         if not self.qrels:
+            read_run(path)  # or these are judgments, which it says
             raise InputError(f"a run says nothing without judgments: rankbench rank --qrels QRELS {path}", path=path)
-        loss, depth = self._judge()
-        judged = _judgments(read_qrels(existing(Path(self.qrels))), Path(self.qrels))
-        found = read_run(path)
-        rows = []
-        for (system,), part in found.partition_by("system", as_dict=True, maintain_order=True).items():
-            by_topic = part.partition_by("topic", as_dict=True)
-            _say_missing(str(system), {str(topic) for (topic,) in by_topic}, judged)
-            for topic, grades in judged.items():
-                run = by_topic.get((topic,))
-                listed = {} if run is None else dict(run.select("doc", "score").iter_rows())
-                value = _value(loss, depth, grades, listed if self.ties == "shared" else _by_name(listed))
-                rows.append((topic, str(system), value))
-        table = pl.DataFrame(rows, {"query_id": pl.String, "system": pl.String, "score": pl.Float64}, orient="row")
-        return checked(table.lazy(), path=path)
+        measure = Measure.parsed(self.loss)
+        qrels, run = Path(self.qrels), read_run(path)
+        return checked(judged(run, judgments(read_qrels(existing(qrels)), measure, qrels), measure, self.ties, path))
 
-    def _judge(self) -> tuple[Loss, int]:
-        """Return the loss, and the number of places that it looks at; 0: as many as a run lists.
+
+@dataclass(frozen=True)
+class Measure:
+    """The worth of a run on a topic.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    loss : Loss, optional
+        None: the share of the first documents that somebody judged.
+    depth : int
+        Number of places that it looks at; 0: as many as a run lists.
+    """
+
+    text: str
+    loss: Loss | None
+    depth: int
+
+    @classmethod
+    def parsed(cls, text: str) -> Measure:
+        """Return the measure that a text names: a loss, or a name of `MEASURES`.
 
         Raises
         ------
         SpecError
             It is no loss of scores, or it looks at all places, and a run lists the first only.
         """
-        loss = manager.get(Loss, self.loss)
+        written = parse(text)
+        known = MEASURES.get(written.name, Spec(written.name))
+        spec = Spec(known.name, known.params | written.params)
+        if spec.name == "judged":
+            if spec.params.keys() != {"at"}:
+                raise SpecError(f"write the places that count, as {written.name}@10, and no other parameters")
+            return cls(text, None, int(str(spec.params["at"])))
+        loss = manager.get(Loss, spec)
         if loss.structure != "scores":
             raise SpecError(f"{loss.name!r} judges orders by {loss.structure}, and qrels have grades; take ndcg or err")
-        if (cutoff := getattr(loss, "cutoff", getattr(loss, "k", None))) is None:
+        if getattr(loss, "relevant", 1.0) <= 0:
+            raise SpecError(f"{text}: documents that nobody judged have grade 0, so relevant must be above 0")
+        cutoff = getattr(loss, "cutoff", getattr(loss, "k", None))
+        if cutoff is not None and math.isfinite(cutoff):
+            return cls(text, loss, int(cutoff))
+        if loss.truncates:
+            return cls(text, loss, 0)
+        if cutoff is None:
             raise SpecError(
-                f"{self.loss} has no parameter cutoff or k, and a run lists the first places only; take ndcg@10, map, "
+                f"{text} has no parameter cutoff or k, and a run lists the first places only; take ndcg@10, map, "
                 "mrr, p@10, recall@100 or err@20"
             )
-        if math.isfinite(cutoff):
-            return loss, int(cutoff)
-        if loss.truncates:
-            return loss, 0
         few = loss.model_copy(update={"cutoff": _FEW})
         raise SpecError(
-            f"{self.loss} looks at all places, and a run lists the first ones only; say how many count, as {few}"
+            f"{text} looks at all places, and a run lists the first ones only; say how many count, as {few}"
         )
 
+    def description(self) -> str:
+        """Return what scores are, in words."""
+        named = self.loss is None or parse(self.text).name in MEASURES
+        return f"scores are {'' if named else '1 - '}{self.text} of each topic"
 
-def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
-    """Return grades by topic and document, of topics with a document that is worth something."""
+    def counts(self, grades: DocumentValues) -> bool:
+        """Return whether a topic has a relevant document, or needs none."""
+        least = getattr(self.loss, "relevant", None)
+        return self.loss is None or any(grade > 0 if least is None else grade >= least for grade in grades.values())
+
+    def value(self, grades: DocumentValues, run: DocumentValues) -> float:
+        """Return the worth of a run's documents; what it does not list stands behind all places that count."""
+        if self.loss is None:
+            return _judged_share(grades, run, self.depth)
+        if not self.counts(grades):
+            return 0.0
+        loss, depth = self.loss, self.depth
+        if not depth:
+            depth = max(len(run), len(grades))
+            loss = loss.model_copy(update={"cutoff": depth}) if "cutoff" in loss.parameters() else loss
+        missed = [grade for doc, grade in grades.items() if doc not in run]
+        _, places = np.unique(np.fromiter(run.values(), np.float64, len(run)), return_inverse=True)
+        alpha = np.concatenate([places + 2.0, np.ones(depth), np.zeros(len(missed))])
+        value = loss.value(alpha, np.array([*(grades.get(doc, 0.0) for doc in run), *[0.0] * depth, *missed]))
+        return value if loss.direction == "maximize" else 1.0 - value
+
+
+def _judged_share(grades: DocumentValues, run: DocumentValues, cutoff: int) -> float:
+    """Return the share of the first documents, `cutoff` or all of a shorter list, that somebody judged."""
+    if not run:
+        return 0.0
+    scores = -np.fromiter(run.values(), np.float64, len(run))
+    _, group, sizes = np.unique(scores, return_inverse=True, return_counts=True)
+    found, first = np.bincount(group, [doc in grades for doc in run]), np.cumsum(sizes) - sizes
+    counted = min(cutoff, len(run))
+    return float(np.sum(found * np.clip((counted - first) / sizes, 0.0, 1.0)) / counted)
+
+
+def judgments(qrels: pl.DataFrame, measure: Measure, path: Path | None = None) -> dict[str, DocumentValues]:
+    """Return grades by topic and document; a remark says how many topics have no relevant document.
+
+    Raises
+    ------
+    InputError
+        No topic has one.
+    """
     topics = {
         str(topic): dict(part.select("doc", "grade").iter_rows())
         for (topic,), part in qrels.partition_by("topic", as_dict=True, maintain_order=True).items()
     }
-    if not (kept := {topic: grades for topic, grades in topics.items() if any(grades.values())}):
+    nothing = [topic for topic, grades in topics.items() if not measure.counts(grades)]
+    if len(nothing) == len(topics):
         raise InputError("no topic has a relevant document", path=path)
-    if len(kept) < len(topics):
-        left = count_text(len(topics) - len(kept), "topic", f"of {len(topics)} without a relevant document")
-        remark(f"rankbench leaves out {left}")
-    return kept
+    if nothing:
+        few = count_text(len(nothing), "judged topic", f"of {len(topics)} without a relevant document")
+        remark(f"{few} ({_some(nothing)}): all runs score 0, which the mean counts, as in trec_eval")
+    return topics
 
 
-def _say_missing(system: str, topics: set[str], judged: dict[str, dict[str, float]]) -> None:
-    if absent := len(judged.keys() - topics):
-        remark(f"{short_repr(system)} lacks {absent} of {count_text(len(judged), 'topic')}: counted as nothing found")
-    if unjudged := len(topics - judged.keys()):
-        left = count_text(unjudged, "topic", f"of {short_repr(system)} without a relevant document")
-        remark(f"rankbench leaves out {left}")
+def judged(
+    run: pl.DataFrame,
+    topics: Mapping[str, DocumentValues],
+    measure: Measure,
+    ties: Ties,
+    path: Path | None = None,
+    *,
+    lacking: bool = True,
+) -> pl.LazyFrame:
+    """Return the score of each system of a run on each judged topic, ``query_id, system, score``.
+
+    Parameters
+    ----------
+    run : DataFrame
+        As of `read_run`.
+    topics : mapping of str to dict
+        As of `judgments`.
+    measure : Measure
+    ties : {"shared", "trec-eval"}
+    path : Path, optional
+        The run's file, for errors.
+    lacking : bool
+        Whether a judged topic that a system lacks scores 0 (``trec_eval -c``), or has no row.
+
+    Raises
+    ------
+    InputError
+        A system has no topic that somebody judged.
+    """
+    rows = []
+    for (system,), part in run.partition_by("system", as_dict=True, maintain_order=True).items():
+        by_topic = {str(topic): docs for (topic,), docs in part.partition_by("topic", as_dict=True).items()}
+        _compare_topics(str(system), by_topic.keys(), topics.keys(), lacking, path)
+        for topic, grades in topics.items():
+            if topic in by_topic or lacking:
+                listed = dict(by_topic[topic].select("doc", "score").iter_rows()) if topic in by_topic else {}
+                value = measure.value(grades, listed if ties == "shared" else _by_name(listed))
+                rows.append((topic, str(system), value))
+    return pl.LazyFrame(rows, {"query_id": pl.String, "system": pl.String, "score": pl.Float64}, orient="row")
 
 
-def _by_name(run: dict[str, float]) -> dict[str, float]:
+def _compare_topics(system: str, own: Set[str], topics: Set[str], lacking: bool, path: Path | None) -> None:
+    """Say which topics only a system or only the judgments have; refuse a system without a common topic."""
+    unjudged, absent = sorted(own - topics), sorted(topics - own)
+    if len(unjudged) == len(own):
+        raise InputError(
+            f"run {short_repr(system)} and the judgments have no topic in common: its topics are {_some(unjudged)}, "
+            f"and judged are {_some(absent)}",
+            path=path,
+        )
+    if unjudged:
+        few = count_text(len(unjudged), "topic", f"of {len(own)} that nobody judged")
+        remark(f"{short_repr(system)} has {few} ({_some(unjudged)}): no mean counts them")
+    if absent:
+        few = count_text(len(absent), "judged topic", f"of {len(topics)}")
+        what = "each scores 0, which the mean counts, as in trec_eval -c" if lacking else "no mean counts them"
+        remark(f"{short_repr(system)} lacks {few} ({_some(absent)}): {what}")
+
+
+def _some(topics: Sequence[str]) -> str:
+    return first_of([short_repr(topic) for topic in topics], _NAMED)
+
+
+def _by_name(run: DocumentValues) -> DocumentValues:
     """Return places instead of scores, the last document first: without ties, in trec_eval's order."""
     order = sorted(run, key=lambda doc: (np.float32(run[doc]), doc.encode()))
     return {doc: float(place) for place, doc in enumerate(order)}
-
-
-def _value(loss: Loss, depth: int, grades: dict[str, float], run: dict[str, float]) -> float:
-    """Return one minus the loss of what a run lists; what it does not list stands behind all places that count."""
-    if not depth:
-        depth = max(len(run), 1)
-        loss = loss.model_copy(update={"cutoff": depth})
-    listed, missed = [grades.get(doc, 0.0) for doc in run], [grade for doc, grade in grades.items() if doc not in run]
-    _, places = np.unique(np.fromiter(run.values(), np.float64, len(run)), return_inverse=True)
-    alpha = np.concatenate([places + 2.0, np.ones(depth), np.zeros(len(missed))])
-    value = loss.value(alpha, np.array([*listed, *[0.0] * depth, *missed]))
-    return value if loss.direction == "maximize" else 1.0 - value
 
 
 QRELS = re.compile(rb"[ \t]*\S+[ \t]+(0|Q0)[ \t]+\S+[ \t]+-?[0-9]+[ \t]*\r?\Z")
@@ -172,6 +300,11 @@ def read_qrels(path: Path) -> pl.DataFrame:
         rows = rows.filter((pl.col("line") > 1) | (pl.col("grade").str.to_lowercase() != _BEIR[2]))
     else:
         rows = _rows(path, ("topic", "iteration", "doc", "grade"), "topic iteration document relevance")
+    return as_qrels(rows, path)
+
+
+def as_qrels(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
+    """Return rows of judgments, ``line, topic, doc, grade``, checked; see `read_qrels`."""
     grades = _finite(rows, "grade", path)
     _check_once(rows, ("topic", "doc"), path, "judged twice")
     return rows.select("topic", "doc", grade=grades.clip(0))
@@ -186,8 +319,11 @@ def read_run(path: Path) -> pl.DataFrame:
     Raises
     ------
     InputError
-        With the line: too few or too many words, a score that is no finite number, a document found twice.
+        With the line: too few or too many words, a score that is no finite number, a document found twice. Or the
+        file has judgments.
     """
+    if QRELS.match(head(existing(path), 1 << 16).lstrip().split(b"\n", 1)[0]):
+        raise InputError(f"these are judgments (qrels), not a run: rankbench rank --qrels {path} RUN...", path=path)
     if _width(path) == len(_MARCO):
         rows = _rows(path, _MARCO, "query document rank")
         rows = rows.with_columns(number=pl.col("rank").cast(pl.Int64, strict=False))
@@ -198,13 +334,19 @@ def read_run(path: Path) -> pl.DataFrame:
     else:
         names = ("topic", "q0", "doc", "rank", "score", "system")
         rows = _rows(path, names, "topic Q0 document rank score system")
-    rows = rows.with_columns(score=_finite(rows, "score", path))
-    _check_once(rows, ("system", "topic", "doc"), path, "there twice")
+    rows = as_run(rows, path)
     ranked = rows.with_columns(pl.col("rank").cast(pl.Int64, strict=False))
     rises = [pl.col(name).diff().over("system", "topic", order_by="rank") > 0 for name in ("rank", "score")]
     if against := ranked.select(pl.all_horizontal(rises).sum()).item():
         remark(f"{against:,} documents have a higher score than the one ranked before: rankbench orders by score")
     return rows.select("system", "topic", "doc", "score")
+
+
+def as_run(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
+    """Return rows of a run, ``line, system, topic, doc, score`` and others, checked; see `read_run`."""
+    rows = rows.with_columns(score=_finite(rows, "score", path))
+    _check_once(rows, ("system", "topic", "doc"), path, "there twice")
+    return rows
 
 
 def _width(path: Path) -> int:
@@ -240,13 +382,13 @@ def _words(chunk: Chunk, names: Sequence[str], form: str) -> pl.DataFrame:
     return words.select("line", *(pl.col("text").list.get(at).alias(name) for at, name in enumerate(names)))
 
 
-def _finite(rows: pl.DataFrame, name: str, path: Path) -> pl.Series:
+def _finite(rows: pl.DataFrame, name: str, path: Path | None) -> pl.Series:
     """Return a column as numbers."""
     numbers = rows[name].cast(pl.Float64, strict=False)
     refuse_rows(rows, ~numbers.is_finite(), f"the {name} {{{name}}} is not a finite number", path)
     return numbers
 
 
-def _check_once(rows: pl.DataFrame, keys: Sequence[str], path: Path, what: str) -> None:
+def _check_once(rows: pl.DataFrame, keys: Sequence[str], path: Path | None, what: str) -> None:
     again = ~rows.select(pl.struct(keys).is_first_distinct()).to_series()
     refuse_rows(rows, again, f"document {{doc}} of topic {{topic}} is {what}; remove one line", path)
