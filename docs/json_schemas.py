@@ -128,8 +128,8 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "rank one.txt --qrels qrels.txt --replicates 50",
     ],
     "rank --per-task": [
-        "rank scores.csv --per-task --replicates 50",
-        "rank one.txt two.txt --qrels qrels.txt --per-task --replicates 50",
+        "rank scores.csv --per-task",
+        "rank one.txt two.txt --qrels qrels.txt --per-task",
     ],
     "audit": [
         "audit judged.csv --method win-rate",

@@ -45,7 +45,8 @@ from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import places
-from rankbench.ranking.score_ranking import METHODS, rank_scores, read_scores
+from rankbench.ranking.read_scores import read_scores
+from rankbench.ranking.score_ranking import METHODS, rank_scores
 from rankbench.ranking.score_sample import completed, reduced, turned
 from rankbench.ranking.votes import load_votes
 

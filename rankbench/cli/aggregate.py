@@ -30,6 +30,7 @@ from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
+from rankbench.ranking.read_scores import scores_read
 from rankbench.ranking.score_ranking import rank_scores
 
 
@@ -228,13 +229,16 @@ def rank(
     shown = chosen_form(form, out, [*scores, qrels], pictures=not (options["between"] or per_task))
     if len(scores) > 1 and not qrels:
         raise SpecError("rank takes one score table; several TREC runs need their judgments: --qrels FILE")
+    given = scores if qrels else scores[0]
+    if per_task:
+        asked = {name: options[name] for name in ("columns", "reader", "where", "loss", "ties", "missing", "without")}
+        read = scores_read(given, qrels=qrels, **asked)
+        inputs = dict.fromkeys(filter(None, (*scores, qrels)), "")
+        return show(replace(rankings.per_task_answer(read), inputs=inputs), shown, out)
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
-        found = rank_scores(scores if qrels else scores[0], methods, qrels=qrels, **options)
+        found = rank_scores(given, methods, qrels=qrels, **options)
     n = found.facts["n"]
     size = f"{count_text(n['systems'], 'system')}, {count_text(n['tasks'], 'task')}"
     inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
-    if per_task:
-        answer = rankings.per_task_answer(found)
-    else:
-        answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
-    show(replace(answer, inputs=inputs, methods=[*found.facts["methods"]]), shown, out)
+    answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
+    return show(replace(answer, inputs=inputs, methods=[*found.facts["methods"]]), shown, out)

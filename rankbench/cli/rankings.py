@@ -18,7 +18,9 @@ from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pictures import intervals_words, judgments_text
 from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
+from rankbench.ranking.read_scores import ScoresRead
 from rankbench.ranking.score_ranking import ScoreRanking
+from rankbench.ranking.score_sample import cells_table
 from rankbench.stats.contrasts import FEWER_FIRST
 
 AcrossCells: TypeAlias = Literal["ranks", "scores"]
@@ -265,17 +267,16 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
     )
 
 
-def per_task_answer(found: ScoreRanking) -> Answer:
+def per_task_answer(found: ScoresRead) -> Answer:
     """Return the score of each system on each task, as it was read."""
-    table = found.by_task
+    table, notes = cells_table(found.table), [*found.notes, *found.left_out]
     rows = ([*(str(row[name]) for name in table.columns[:-1]), number(row["score"])] for row in table.to_dicts())
-    facts = {name: found.facts[name] for name in ("sha256", "loss", "n", "missing")}
     return Answer(
-        lambda: facts | {"notes": list(found.notes), "scores": table.to_dicts()},
+        lambda: {"sha256": found.sha256, "loss": found.loss or None, "notes": notes, "scores": table.to_dicts()},
         [Table(table.columns, rows, (0, 1))],
         frame=table,
-        notes=found.notes,
-        below=found.notes,
+        notes=notes,
+        below=notes,
         title="Scores by task",
     )
 

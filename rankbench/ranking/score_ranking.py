@@ -4,48 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.core.text import count_text, listed
-from rankbench.data.convert import sha256_of
-from rankbench.data.readers.frame_source import frame_in_memory, readable
-from rankbench.data.readers.remote import scan_address
-from rankbench.data.readers.trec import TREC_LOSS, Ties
-from rankbench.data.readers.trec_tables import QrelsInMemory, in_memory
-from rankbench.data.tables.checks import checked, table_of
-from rankbench.data.tables.measurements import load_scores
-from rankbench.data.tables.row_conditions import condition_asked, judgments_kept
-from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
+from rankbench.core.text import count_text
+from rankbench.data.readers.frame_source import readable
+from rankbench.data.readers.trec import Ties
+from rankbench.data.readers.trec_tables import QrelsInMemory
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.dataset import Reader, remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
-from rankbench.interfaces.table import columns_text
 from rankbench.plugin import manager
 from rankbench.ranking.load import fitting_aggregators
-from rankbench.ranking.log_dataset import LogAddress, LogFile, named
 from rankbench.ranking.open import Log
 from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.pictures import systems_drawing
-from rankbench.ranking.run_scores import Missing, RunFiles, Runs, judged_runs
+from rankbench.ranking.read_scores import Missing, RunFiles, Runs, scores_read
 from rankbench.ranking.score_sample import (
     LEVEL,
+    Kept,
     cells_table,
     completed,
     doubtful_names,
     mixed_tasks,
     of_each_other,
     parts_drawn,
-    reduced,
-    scores_digest,
     size_text,
     turned,
     wide_tasks,
@@ -204,38 +192,24 @@ def rank_scores(
     without = tuple(dict.fromkeys(without))
     if replicates < 2 or seed < 0 or top < 1:
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
-    judging = in_memory(qrels) or bool(qrels)
-    missing = missing or ("zero" if judging else "tasks")
-    if missing not in ("tasks", "systems", *(["zero"] if judging else [])):
-        raise SpecError(f"missing must be 'tasks' or 'systems', or 'zero' with qrels, not {missing!r}")
     if between:
         check_pair(between)
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
-    said: Sequence[str] = ()
-    measure = ""
-    if judging:
-        if columns or reader or where:
-            raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
-        path, (digest, table, said) = None, judged_runs(scores, qrels, loss or TREC_LOSS, ties, missing)
-    elif loss or ties != "shared":
-        raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
-    else:
-        with remarks_kept() as remarks, condition_asked(where):
-            path, digest, table = read_scores(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
-        measure = remarks.columns.get("score", "")
-        said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
-    with readable(path):
-        read, left = reduced(table, without)
-        better, notes = turned(read, lower, measure)
-        notes += doubtful_names(read, lower, measure)
-        alone = judging and len(better.systems) == 1
-        whole, more = (better, []) if alone else completed(better, "systems" if missing == "systems" else "tasks", said)
+    options: dict[str, Any] = {"columns": columns, "reader": reader, "where": where, "loss": loss, "ties": ties}
+    found = scores_read(scores, qrels=qrels, missing=missing, without=without, **options)
+    read, said = found.table, found.notes
+    with readable(found.path):
+        better, notes = turned(read, lower, found.measure)
+        notes += doubtful_names(read, lower, found.measure)
+        alone = bool(found.loss) and len(better.systems) == 1
+        kept: Kept = "systems" if missing == "systems" else "tasks"
+        whole, more = (better, []) if alone else completed(better, kept, said)
     asked = asked[:1] if alone and not methods else asked
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
     notes = [
         *said,
-        *left,
+        *found.left_out,
         *notes,
         *more,
         *wide_tasks(whole),
@@ -247,24 +221,26 @@ def rank_scores(
     tables = []
     known: dict[bytes, SystemRanking] = {}
     for method in asked:
-        found = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
-        tables.append(system_table(method, whole.systems, found))
-        if found.skewed:
+        ranking = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
+        tables.append(system_table(method, whole.systems, ranking))
+        if ranking.skewed:
             pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
             notes.append(
-                f"{method}: differences are skewed in {found.skewed:,} of {count_text(pairs, 'pair')} of systems; "
+                f"{method}: differences are skewed in {ranking.skewed:,} of {count_text(pairs, 'pair')} of systems; "
                 "rankbench corrects their tests"
             )
-        if found.dropped:
-            notes.append(f"{method}: rankbench leaves out {found.dropped:,} of {replicates:,} resamples without scores")
+        if ranking.dropped:
+            notes.append(
+                f"{method}: rankbench leaves out {ranking.dropped:,} of {replicates:,} resamples without scores"
+            )
     if not alone:
         drawn = parts_drawn(whole)
         notes.append(f"P(first) and P(top {k}) are shares of resamples ({drawn}), not probabilities of being the best")
     facts = {
         "schema_version": _SCHEMA,
         "methods": {str(method): {"unit": method.unit, "direction": method.direction} for method in asked},
-        "sha256": digest,
-        "loss": (loss or TREC_LOSS) if judging else None,
+        "sha256": found.sha256,
+        "loss": found.loss or None,
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
         "lower_is_better": [task for task in whole.tasks if task in lower],
@@ -273,7 +249,7 @@ def rank_scores(
         "missing": {
             "cells": int((~read.present).sum()),
             "of_cells": read.present.size,
-            "left_out": missing,
+            "left_out": found.missing,
             "tasks_left_out": len(read.tasks) - len(whole.tasks),
             "systems_left_out": len(read.systems) - len(whole.systems),
         },
@@ -297,64 +273,3 @@ def _method(text: str) -> ScoreAggregator:
         return found
     fitting = ", ".join(fitting_aggregators(["measurements"]))
     raise SpecError(f"{found.name!r} aggregates {found.judgments}, not score tables; methods: {fitting}")
-
-
-def read_scores(
-    scores: Log, columns: str, reader: str, without: Sequence[str] = ()
-) -> tuple[Path | None, str, TaskScores]:
-    """Return where a table is, its sha256 and what it holds, with nothing read of columns that are left out.
-
-    Raises
-    ------
-    InputError
-        It holds no scores of systems on tasks, or cannot be read.
-    SpecError
-        An unknown reader, or columns that are not there.
-    """
-    said = [columns_text({WITHOUT: name}) for name in without]
-    asked = ",".join([columns or AS_SCORES, *said])
-    held = None if isinstance(scores, str | os.PathLike) else frame_in_memory(scores)
-    if held is not None:
-        if reader:
-            raise SpecError("a frame needs no reader")
-        table = checked(held, columns=asked)
-    else:
-        found = named(str(scores), columns, reader)
-        if isinstance(found, LogFile):
-            path = found.path
-            with readable(path):
-                read = _loaded(_scanned(path, found.chosen, said), path)
-            return path, sha256_of(path) if path.is_file() else scores_digest(read), read
-        if not isinstance(found, LogAddress):
-            return None, found.fingerprint(), _loaded(found.scan(), None)
-        table = scan_address(found.address, asked)
-    read = _loaded(table, None)
-    return None, scores_digest(read), read
-
-
-def _scanned(path: Path, reader: Reader, said: Sequence[str]) -> pl.LazyFrame:
-    """Return the table of a file, as scores where nobody said what its columns are."""
-    if path.is_dir() or "columns" not in reader.parameters():
-        return reader.scan(path)
-    if columns := reader.config()["columns"]:
-        return reader.model_copy(update={"columns": ",".join([columns, *said])}).scan(path)
-    try:
-        return reader.model_copy(update={"columns": ",".join([AS_SCORES, *said])}).scan(path)
-    except InputError:
-        # Votes, or the like: which is said where their kind is known.
-        with suppress(InputError):
-            found = reader.scan(path)
-            if "measurements" not in table_of(found.collect_schema(), path).judgments:
-                return found
-        raise
-
-
-def _loaded(table: pl.LazyFrame, path: Path | None) -> TaskScores:
-    kind = table_of(table.collect_schema(), path)
-    if "measurements" not in kind.judgments:
-        raise InputError(
-            f"the table holds {kind}, not scores of systems on tasks; "
-            "rankbench aggregate ranks votes, ballots and clicks",
-            path=path,
-        )
-    return load_scores(judgments_kept(table))

@@ -316,6 +316,10 @@ def test_scores_of_each_topic_are_shown(tmp_path: Path) -> None:
     said = json.loads(CliRunner().invoke(main, arguments).stdout)
     found = {(row["task"], row["system"]): row["score"] for row in said["scores"]}
     assert found == pytest.approx(expected, abs=1e-12)
+    for given in (paths[1:2], paths[:2]):  # of one topic too, on which nothing can be ranked
+        (tmp_path / "q").write_text("t1 0 d1 1\n")
+        shown = CliRunner().invoke(main, ["rank", "--qrels", str(tmp_path / "q"), *map(str, given), "--per-task"])
+        assert shown.exit_code == 0, shown.output
     (tmp_path / "scores.csv").write_text("task,a,b\nx,1,2\ny,3,\nz,4,4\nu,0,1\n")
     shown = CliRunner().invoke(main, ["rank", str(tmp_path / "scores.csv"), "--per-task", "--format", "csv"])
     values = {"x,a,1.0", "x,b,2.0", "y,a,3.0", "z,a,4.0", "z,b,4.0", "u,a,0.0", "u,b,1.0"}
