@@ -267,6 +267,10 @@ def test_a_run_without_a_judged_topic_is_refused(tmp_path: Path) -> None:
         assert "odd.txt: run 'odd' and the judgments have no topic in common: its topics are 'q7', 'q8'" in (
             found.stderr
         )
+    unlike = {topic: {f"doc{doc}": score for doc, score in docs.items()} for topic, docs in runs["bm25"].items()}
+    notes = rankbench.rank({"unlike": unlike, "bm25": runs["bm25"]}, qrels=qrels, replicates=50).notes
+    assert [note for note in notes if "nobody judged any document of 'unlike'" in note]
+    assert not [note for note in notes if "any document of 'bm25'" in note]
     with pytest.raises(InputError, match="no topic in common"):
         rankbench.rank({"q7": {"d1": 1.0}}, qrels=qrels)
 

@@ -237,6 +237,8 @@ def judged(
     for (system,), part in run.partition_by("system", as_dict=True, maintain_order=True).items():
         by_topic = {str(topic): docs for (topic,), docs in part.partition_by("topic", as_dict=True).items()}
         _compare_topics(str(system), by_topic.keys(), topics.keys(), lacking, path)
+        if not any(doc in topics[topic] for topic in by_topic.keys() & topics.keys() for doc in by_topic[topic]["doc"]):
+            remark(f"nobody judged any document of {short_repr(str(system))}: does it name them as the judgments do?")
         for topic, grades in topics.items():
             if topic in by_topic or lacking:
                 listed = dict(by_topic[topic].select("doc", "score").iter_rows()) if topic in by_topic else {}
