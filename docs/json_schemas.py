@@ -153,7 +153,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "calibration pairwise-hinge --items 2",
     ],
     "plan": ["plan --suite small.toml", "plan --log votes.csv --reps 1"],
-    "report": ["report done", "report late"],
+    "report": ["report done", "report late", "report own"],
     "compare": ["compare done changed", "compare votes.csv later.csv", "compare done done"],
     "time": ["time small.toml --rounds 2 --out times"],
     "history add": [BEFORE[-1].replace("past", "future")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -200,8 +201,9 @@ def completed(scores: TaskScores, missing: Kept, no_tasks: Sequence[str] = ()) -
         notes.append(f"all systems have the same score on {_first(tasks, constant)}, which separates none")
     if tell_nothing(len(tasks), len(whole.systems)):
         notes.append(
-            f"there are only {len(tasks)} tasks: one of two equal systems may lead on all of them by chance. No two of "
-            f"{len(whole.systems)} systems can differ significantly by ranks, or by scores with few values"
+            f"{len(tasks)} tasks are too few to rank {len(whole.systems)} systems by ranks, or by scores with few "
+            f"values. At least {least_tasks(len(whole.systems))} are needed: one of two equal systems may lead on all "
+            "tasks by chance"
         )
     elif len(tasks) < FEW:
         notes.append(
@@ -217,7 +219,12 @@ def tell_nothing(tasks: int, systems: int) -> bool:
     Of equal systems one is ahead on every one of T tasks with probability 2^(1 - T), whichever it is: where that is
     more than the level of one of S (S - 1) / 2 pairs, no test of signs could reject anything.
     """
-    return 2.0 ** (1 - tasks) > (1 - LEVEL) / (systems * (systems - 1) / 2)
+    return tasks < least_tasks(systems)
+
+
+def least_tasks(systems: int) -> int:
+    """Return the fewest tasks that can separate two of so many systems: see `tell_nothing`."""
+    return 1 + math.ceil(math.log2(systems * (systems - 1) / 2 / (1 - LEVEL)))
 
 
 def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]:

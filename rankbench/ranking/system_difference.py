@@ -12,7 +12,7 @@ from rankbench.core.text import short_repr
 from rankbench.errors import InputError, closest
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.ranking.pair_difference import goal_of
-from rankbench.ranking.score_sample import LEVEL, tell_nothing
+from rankbench.ranking.score_sample import LEVEL, least_tasks, tell_nothing
 from rankbench.ranking.system_ranking import few_values, resampled_systems, studentized_scores
 from rankbench.stats.bootstrap import crossed
 from rankbench.stats.contrast_columns import ArmContrast
@@ -91,7 +91,8 @@ def system_difference(
     lead, se, sources = float(found.estimate[0]), float(found.se[0]), found.sources
     answer: dict[str, object] = {"difference": lead, "tasks": tasks}
     if tell_nothing(tasks, 2) and (by_task is None or few_values(by_task)[0]):
-        return answer | {"reason": f"{tasks} tasks are too few: one of two equal systems may lead on all by chance"}
+        why = f"{tasks} tasks are too few: one of two equal systems may lead on all by chance"
+        return answer | {"reason": f"{why}; at least {least_tasks(2)} are needed"}
     if sources is None or se == 0:
         return answer | {"reason": "the difference is the same in all resamples"}
     t, critical = lead / se, float(sources.quantile(1 - LEVEL)[0])

@@ -297,9 +297,11 @@ def _answer(
         findings=_findings(kind, evidence),
         against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
     )
-    if too_few(len(repetitions)) and found.verdict == "held":
-        note = f"fewer than {FEWEST} repetitions: too few to see how they differ, and to call a claim held"
-        return replace(_without_held(found), notes=(*empty.notes, note))
+    if too_few(len(repetitions)):
+        note = f"{len(repetitions)} repetitions are too few to judge a claim; at least {FEWEST} are needed"
+        return replace(
+            found, verdict="could not tell", by_draws="could not tell", against=(), notes=(*empty.notes, note)
+        )
     if len(repetitions) > 1 or not kind.on_splits:
         return found
     note = "one repetition: the interval is over queries alone and says nothing about other repetitions"

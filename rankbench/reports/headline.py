@@ -17,7 +17,7 @@ from rankbench.reports.leaderboard_intro import items_said, who_is_best
 from rankbench.reports.leaders import headline_section, leaders_of
 from rankbench.reports.standings import Standing, best_first, standings_so_far
 from rankbench.reports.tables import metric_name, metric_title, rank_text
-from rankbench.stats.contrasts import FEWER_FIRST
+from rankbench.stats.contrasts import FEWER_FIRST, FEWEST
 from rankbench.store.journal import StoredResults
 
 MOST_SHOWN = 15
@@ -39,6 +39,9 @@ class Headline(NamedTuple):
         Of the headline experiment's largest n with results, by its first metric, on each split.
     note : str
         Explanation of the table's ranks beside the sentences, if these exclude some whose range begins with 1.
+    repetitions : mapping of str to object, optional
+        Where repetitions are too few to rank: ``done``, ``needed``, and ``unranked``, the contenders that they do not
+        rank.
     """
 
     sentences: tuple[str, ...]
@@ -46,6 +49,7 @@ class Headline(NamedTuple):
     splits: Mapping[Split, str] = MappingProxyType({})
     rows: tuple[Standing, ...] = ()
     note: str = ""
+    repetitions: Mapping[str, Any] | None = None
 
     def nodes(self) -> list[TerminalNode]:
         """Return it for a terminal: the table, then the sentences."""
@@ -76,7 +80,7 @@ class Headline(NamedTuple):
             "oracle", "mean", "lower", "upper",
         )  # fmt: skip
         rows = [without_nan({name: getattr(row, name) for name in names}) for row in self.rows]
-        return {"who_is_best": list(self.sentences), "headline": rows}
+        return {"who_is_best": list(self.sentences), "headline": rows, "too_few_repetitions": self.repetitions}
 
 
 def _cells(row: Standing, *, ranked: bool) -> tuple[str, ...]:
@@ -99,7 +103,9 @@ def headline_of(analysis: Analysis) -> Headline:
     title = f"{markdown(sampler.experiment.name)}{at}: {metric_title(source.metric(metric))}{simulated}"
     splits = {one.split: one.split_title for one in leaders}
     note = FEWER_FIRST if any(one.narrower for one in leaders) else ""
-    return Headline((*who_is_best(section), *said), title, splits, rows, note)
+    few = sorted({label for one in leaders if one.too_few for label in one.unranked})
+    missing = {"done": leaders[0].repetitions, "needed": FEWEST, "unranked": few} if few else None
+    return Headline((*who_is_best(section), *said), title, splits, rows, note, missing)
 
 
 def partial(results: StoredResults) -> list[TerminalNode]:

@@ -24,6 +24,7 @@ from rankbench.reports.standings import best_first
 from rankbench.reports.tables import (
     NO_DIFFERENCE,
     RANK_RANGE,
+    TOO_FEW,
     difference_verdict,
     item_table,
     may_be_first,
@@ -134,6 +135,8 @@ def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -
         numbers = f"{number(gap.mean[0], sign=True)}, {interval_text(gap.lower[0], gap.upper[0], sign=True)}"
         if one == metric:
             said += f". Its difference from **{markdown(other)}**: {numbers.replace('—', 'no interval')}"
+        elif {best.contender, other} & leaders.unranked:
+            continue
         elif max(gap.lower[0], -gap.upper[0]) > 0 and (gap.lower[0] > 0) == (source.direction(one) == "minimize"):
             loser = f"**{markdown(best.contender)}**"
             worse += f" In {metric_name(source.metric(one))} {loser} is significantly worse: {numbers}."
@@ -162,6 +165,7 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
         margin = sampler.experiment.margin.get(metric, 0.0)
         for label, gap, low, high in zip(compared, found.mean, found.lower, found.upper, strict=True):
             verdict = difference_verdict(min(sign * low, sign * high), max(sign * low, sign * high), margin)
+            verdict = TOO_FEW if {label, base} & leaders.unranked else verdict
             against[label] = number(gap, sign=True), interval_text(low, high, sign=True), verdict
         notes.append(f"differences: {found.words}")
         if results.together is None:

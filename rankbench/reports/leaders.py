@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.experiment_data import Race
 from rankbench.reports.standings import Standing, best_first
-from rankbench.stats.contrasts import contender_rank_ranges, contenders_that_may_be_best
+from rankbench.stats.contrasts import FEWEST, contender_rank_ranges, contenders_that_may_be_best, too_few_to_rank
 
 MOST_NAMED = 4
 """Contenders that a sentence names; of more it says how many."""
@@ -37,6 +38,9 @@ class Leaders(NamedTuple):
         There is one repetition of several that could be drawn: ranks hold for contenders as trained on it.
     size : bool
         The metric is a size (`Metric.quality`): nothing is better.
+    repetitions : int
+    unranked : frozenset of str
+        Labels of contenders, oracles among them, that so few repetitions cannot rank: see `too_few_to_rank`.
     """
 
     n: int
@@ -47,6 +51,18 @@ class Leaders(NamedTuple):
     best: frozenset[str] = frozenset()
     one_draw: bool = False
     size: bool = False
+    repetitions: int = FEWEST
+    unranked: frozenset[str] = frozenset()
+
+    @property
+    def too_few(self) -> str:
+        """The contenders that repetitions are too few to rank, in words, without a period; empty where they suffice."""
+        some = [row.contender for row in self.rows if row.contender in self.unranked]
+        if not self.unranked or (self.rows and not some):
+            return ""
+        several = f"{self.repetitions} repetitions are" if self.repetitions > 1 else "1 repetition is"
+        whom = _listed(some) if len(some) < len(self.rows) else "the contenders"
+        return f"{several} too few to rank {whom}; at least {FEWEST} are needed"
 
     @property
     def first(self) -> tuple[Standing, ...]:
@@ -104,11 +120,15 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
             places = zip(rows, contender_rank_ranges(sample, maximize=maximize), strict=True)
             rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
     ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
+    unranked = frozenset[str]()
+    if not source.fixed(split):
+        few = too_few_to_rank(sampler.sample(race.racing, metric, split, race.repetitions))
+        unranked = frozenset(compress((arm.label for arm in race.racing), few))
     whole = source.pool is not None and race.n >= source.pool
     one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
     return Leaders(
         race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), frozenset(best), one_draw,
-        not source.metric(metric).quality,
+        not source.metric(metric).quality, len(race.repetitions), unranked,
     )  # fmt: skip
 
 
@@ -120,7 +140,7 @@ def said_of_leaders(found: Leaders) -> str:
             return "no contender is called the best: the metric is a size, neither good nor bad"
         if found.only_oracles:
             return "no contender is called the best: every contender is an oracle"
-        return "no contender is ranked: there are no intervals"
+        return found.too_few or "no contender is ranked: there are no intervals"
     best, others, rest = f"**{markdown(rows[0].contender)}**", len(rows) - 1, len(rows) - len(first)
     each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
     if not others:
@@ -128,19 +148,26 @@ def said_of_leaders(found: Leaders) -> str:
     if found.ahead:
         draw = "" if found.sure else " as trained in the one repetition; others may differ"
         return f"{best} is significantly better than {each}{draw}"
+    few = f"; {found.too_few}" if found.too_few else ""
+    if not rest and few:
+        return f"{best} has the best mean{few}"
     if not rest:
         none = "the two contenders do not" if others == 1 else f"no two of the {grouped_digits(len(rows))} contenders"
         return f"{best} has the best mean; {none} differ significantly"
-    names = [markdown(row.contender) for row in first]
-    kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
-    listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
-    more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
     trained = " as trained in the one repetition" if found.one_draw else ""
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
     near = f"{best} has the best mean; {len(first)} of {grouped_digits(len(rows))} contenders may be the best"
     if found.tied:
         near = f"{len(first)} of {grouped_digits(len(rows))} contenders have the same best mean"
-    return f"{near} ({listed}{more}); {other} significantly worse than the best{trained}"
+    listed = _listed([row.contender for row in first])
+    return f"{near} ({listed}); {other} significantly worse than the best{trained}{few}"
+
+
+def _listed(labels: Sequence[str]) -> str:
+    names = [markdown(label) for label in labels]
+    kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
+    listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
+    return listed + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
 
 
 def are(count: int) -> str:
@@ -153,7 +180,8 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
     if leaders.size:
         return "—", "none: the metric is a size"
     if not leaders.rows:
-        return "—", "none: every contender is an oracle" if leaders.only_oracles else "unknown: no intervals"
+        unknown = f"unknown: {leaders.too_few or 'no intervals'}"
+        return "—", "none: every contender is an oracle" if leaders.only_oracles else unknown
     row, count = leaders.rows[0], grouped_digits(len(leaders.rows))
     name = markdown(row.contender)
     mean = f"{f'**{name}**' if leaders.sure else name} {mean_text(row.mean)}"
@@ -161,6 +189,8 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
         return mean, f"significant, of {count}"
     if leaders.ahead:
         return mean, f"significant as trained in the one repetition, of {count}; not known for others"
+    if leaders.too_few and len(leaders.rows) > 1:
+        return mean, f"unknown: {leaders.too_few}"
     if len(leaders.rows) > 1 and len(leaders.first) == 1:
         return mean, f"the only one of {count} that may be the best"
     if leaders.tied:

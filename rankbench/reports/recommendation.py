@@ -16,6 +16,7 @@ from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
 from rankbench.reports.recommendation_facts import Case, Evaluation, asking, case_of
 from rankbench.reports.standings import Standing
 from rankbench.reports.tables import difference_verdict, mean_interval, metric_name
+from rankbench.stats.contrasts import FEWEST
 
 
 def joined_words(parts: Sequence[str], word: str = "and") -> str:
@@ -118,7 +119,8 @@ def _stop(case: Case) -> str:
     """Say why nothing can be recommended; empty where something may be."""
     main = case.main
     if not main.tables:
-        return f"{main.runs} finished run{' gives' if main.runs == 1 else 's give'} no intervals"
+        few = f"{main.runs} finished run{' gives' if main.runs == 1 else 's give'} no intervals"
+        return f"{few}, and at least {FEWEST} are needed" if main.few else few
     if case.baseline not in main.labels:
         return f"**{markdown(case.baseline)}**, the baseline, has no intervals"
     if main.at_chance and main.at_chance == main.of_chance:

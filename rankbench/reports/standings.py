@@ -140,7 +140,7 @@ class _Table(NamedTuple):
             found[arm.label]["repetitions"] = len(repetitions)
             over_both = contrasts(sample, ArmContrast(i))
             found[arm.label]["se_queries"] = over_both.se[0]
-            if not too_few(len(repetitions)):
+            if not too_few(len(repetitions)) or sample.copied[0, i]:
                 found[arm.label] |= {"lower_queries": over_both.lower[0], "upper_queries": over_both.upper[0]}
 
     def _add_ranks(self, found: Values) -> None:

@@ -36,6 +36,9 @@ RANK_RANGE = "rank, 95% range"
 
 NO_DIFFERENCE = "no significant difference"
 
+TOO_FEW = "too few repetitions"
+"""Verdict of a difference whose contender repetitions are too few to rank."""
+
 
 def race_title(race: Race, source: SourceRecord) -> str:
     """Return n and the number of repetitions, which stand behind an experiment's name."""

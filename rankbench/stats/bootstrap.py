@@ -42,7 +42,7 @@ TOGETHER = 8_000_000
 """Largest number of losses that are resampled together: 64 MB."""
 
 
-ARRAYS = ("draws", "queries", "replicates", "draw_replicates", "log_sds")
+ARRAYS = ("draws", "queries", "replicates", "draw_replicates", "log_sds", "copied")
 """Arrays of a sample that have a column for each arm."""
 
 
@@ -63,6 +63,9 @@ class Crossed:
     log_sds : ndarray of float64, shape (B, C)
         log of the standard deviation over the resampled repetitions of the mean over the
         resampled queries; ``-inf`` where a replicate holds one repetition alone.
+    copied : ndarray of bool, shape (1, C)
+        Arms whose losses are the same in all repetitions: a contender without randomness on the same data was only
+        computed again.
     cells : ndarray of int64, shape (C,), or None
         Where given, repetitions are few and overlap, and may agree by chance. A contrast without spread is then
         certain only between arms of the same number, which are the same cells.
@@ -73,6 +76,7 @@ class Crossed:
     replicates: NDArray[np.float64]
     draw_replicates: NDArray[np.float64]
     log_sds: NDArray[np.float64]
+    copied: NDArray[np.bool_]
     cells: NDArray[np.int64] | None = None
 
     def certain(self, matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -158,6 +162,7 @@ def crossed(losses: NDArray[np.float64], seed: int, replicates: int = REPLICATES
         replicates=means + centre,
         draw_replicates=weights @ row_means,
         log_sds=log_sds,
+        copied=(losses == losses[0]).all(axis=(0, 1))[None],
     )
 
 

@@ -139,6 +139,10 @@ class ContrastMatrix:
         """Return where a contrast without spread counts as certain, shape (P,)."""
         return sample.certain(self.matrix)
 
+    def copied(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return which contrasts are of copies alone (`Crossed.copied`), shape (P,)."""
+        return np.asarray(~((self.matrix != 0) & ~sample.copied.T).any(axis=0))
+
 
 @dataclass(frozen=True)
 class ArmContrast:
@@ -160,6 +164,10 @@ class ArmContrast:
         """Return whether no spread is believed, shape (1,): that of the same cells, or any."""
         cells = sample.cells
         return np.full(1, cells is None or (self.other is not None and bool(cells[self.arm] == cells[self.other])))
+
+    def copied(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return whether the contrast is of copies alone, shape (1,)."""
+        return np.full(1, sample.copied[0, [self.arm, self.arm if self.other is None else self.other]].all())
 
 
 @dataclass(frozen=True)
@@ -194,6 +202,11 @@ class AllPairs:
             return np.ones(self.count, np.bool_)
         first, second = np.triu_indices(self.arms, 1)
         return np.asarray(sample.cells[first] == sample.cells[second])
+
+    def copied(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return which pairs are of copies alone, shape (P,)."""
+        first, second = np.triu_indices(self.arms, 1)
+        return np.asarray(sample.copied[0, first] & sample.copied[0, second])
 
 
 Contrasts: TypeAlias = ContrastMatrix | ArmContrast | AllPairs

@@ -32,6 +32,17 @@ def too_few(draws: int) -> bool:
     return 1 < draws < FEWEST
 
 
+def too_few_to_rank(sample: Crossed) -> NDArray[np.bool_]:
+    """Return the arms that so few repetitions cannot rank, shape (C,).
+
+    Their losses differ between repetitions, fewer than `FEWEST`; or there is one repetition of one unit.
+    """
+    draws, arms = sample.draws.shape
+    if draws >= FEWEST or (draws == 1 and len(sample.queries) > 1):
+        return np.zeros(arms, np.bool_)
+    return np.ones(arms, np.bool_) if draws == 1 else ~sample.copied[0]
+
+
 def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> SimultaneousIntervals:
     """Return simultaneous intervals that hold for other queries and other repetitions.
 
@@ -55,15 +66,18 @@ def studentized_contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts
     With one repetition they vary over queries alone, and with one query (or unit) as those of
     `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` repetitions (or
     queries), one of them is likely to have them agree by chance: their few degrees of
-    freedom then count for the whole variance, and hardly any difference is significant.
+    freedom then count for the whole variance, and hardly any difference is significant. Contrasts of copies
+    (`Crossed.copied`) vary over queries alone: repetitions of theirs are none.
     """
     if len(sample.queries) == 1:
         return _over_draws(sample, some)
     wanted = contrasts_of(some)
     draws, queries = wanted.contrast_rows(sample.draws), wanted.contrast_rows(sample.queries)
-    units = [means.rows for means in (draws, queries) if means.rows > 1]
+    copied = wanted.copied(sample)
+    repeated = [] if copied.all() else [draws.rows]
+    units = [rows for rows in (*repeated, queries.rows) if rows > 1]
     if wanted.count > 1 and min(units, default=FEWEST) < FEWEST:
-        sources = VarianceSources.only(wanted.count, min(units) - 1.0)
+        sources = VarianceSources((~copied).astype(np.float64), min(units) - 1.0, queries.rows - 1.0)
     else:
         sources = VarianceSources.from_means(draws, queries)
     return Studentized.from_replicates(

@@ -27,6 +27,7 @@ from rankbench.reports.results import report
 from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.reports.tables import difference_verdict
 from rankbench.stats.contrasts import FEWER_FIRST
+from rankbench.store.store import Store
 from rankbench.suites.suite_files import read_suite
 
 
@@ -35,8 +36,9 @@ def row(label: str, mean: float, low: int, high: int) -> Standing:
     return Standing("e", "d", False, 10, label, label, "ndcg", "minimize", "design", **own)  # type: ignore[arg-type]
 
 
-def found(*rows: Standing, out: frozenset[str] = frozenset()) -> Leaders:
-    return Leaders(10, "design", "queries", rows, best=frozenset({*"abcd", "a, b"} - out))
+def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str] = frozenset()) -> Leaders:
+    best = frozenset({*"abcd", "a, b"} - out)
+    return Leaders(10, "design", "queries", rows, best=best, repetitions=2, unranked=few)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,20 @@ def found(*rows: Standing, out: frozenset[str] = frozenset()) -> Leaders:
             "no contender is ranked: there are no intervals",
         ),
         (found(row("a", 0.1, 1, 1)), "**a** is alone"),
+        (
+            found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2), few=frozenset("ab")),
+            "**a** has the best mean; 2 repetitions are too few to rank the contenders; at least 4 are needed",
+        ),
+        (
+            found(row("a", 0.1, 1, 2), row("b", 0.2, 2, 3), row("c", 0.3, 1, 3), few=frozenset("c")),
+            "**a** has the best mean; 2 of 3 contenders may be the best (a, c); 1 other is significantly worse than "
+            "the best; 2 repetitions are too few to rank c; at least 4 are needed",
+        ),
+        (
+            found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2), few=frozenset(["truth"])),
+            "**a** has the best mean; the two contenders do not differ significantly",
+        ),
+        (found(few=frozenset("ab")), "2 repetitions are too few to rank the contenders; at least 4 are needed"),
     ],
 )
 def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None:
@@ -321,7 +337,7 @@ def test_few_draws_hold_no_claim(tmp_path: Path, repetitions: int, verdict: str)
     found = report(synthetic.write(tmp_path, [Plan("e", contenders, repetitions=repetitions, extra=extra)]))
     assert set(found.claims["verdict"]) == {verdict}
     page = synthetic.both_pages(tmp_path)
-    assert ("fewer than 4 repetitions: too few" in page) is (repetitions == 2)
+    assert ("2 repetitions are too few to judge a claim; at least 4 are needed" in page) is (repetitions == 2)
 
 
 def test_what_held_stands_beside_the_interval_that_it_rests_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,3 +378,32 @@ def test_ends_beyond_all_that_a_ratio_tells_are_not_determined() -> None:
 )
 def test_an_oracle_is_marked_once(label: str, oracle: bool, mark: str) -> None:
     assert oracle_mark(label, oracle) == mark
+
+
+@pytest.mark.parametrize("repetitions", [2, 3, 4])
+def test_the_page_and_the_headline_agree_on_what_repetitions_can_rank(tmp_path: Path, repetitions: int) -> None:
+    """Repetitions of contenders a, b and c are copies; those of d, which is far worse, are not."""
+    contenders = [
+        Contender(name, {}, effect, noise=0.0, sd_draws=0.0) for name, effect in {"a": 0, "b": 0, "c": 0.2}.items()
+    ]
+    plan = Plan("e", [*contenders, Contender("d", {}, 0.4, noise=0.001)], (200_000,), repetitions, "a")
+    blocks = synthetic.blocks_of(plan, {"design": 40})
+    for block in blocks[1]:
+        for cell, first in zip(block.cells[:3], blocks[1][0].cells[:3], strict=True):
+            cell.losses.update(first.losses)
+    with Store(tmp_path) as store:
+        store.begin(synthetic.record([plan], {"design": 40}), blocks[0])
+        for block in blocks[1]:
+            store.commit(block)
+    headline = report(tmp_path).headline
+    page = (tmp_path / "leaderboard.md").read_text()
+    ranks = {row.contender: (row.rank_low, row.rank_high) for row in headline.rows}
+    few = repetitions < 4
+    assert ranks["c"][0] == 3
+    said = f"{repetitions} repetitions are too few to rank d; at least 4 are needed"
+    assert [said in text for text in (page, headline.sentences[0])] == [few] * 2
+    assert headline.as_dict()["too_few_repetitions"] == (
+        {"done": repetitions, "needed": 4, "unranked": ["d"]} if few else None
+    )
+    verdicts = dict(re.findall(r"^\| ([bcd]) \|.*\| ([^|]*) \|$", page.split("| against a |")[1], re.M))
+    assert verdicts == {"b": "no significant difference", "c": "worse", "d": "too few repetitions" if few else "worse"}

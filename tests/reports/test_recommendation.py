@@ -276,7 +276,7 @@ def test_few_runs_say_nothing_about_chance_or_winners(runs: int) -> None:
     rows = [row(label, mean=0.2, lower=math.nan, upper=math.nan) for label in "ab"]
     few = "1 finished run gives" if runs == 1 else f"{runs} finished runs give"
     assert recommend(case(*rows, runs=runs, apart=LEADS, chance=CHANCE)).answer == (
-        f"{few} no intervals: nothing can be recommended.",
+        f"{few} no intervals, and at least 4 are needed: nothing can be recommended.",
     )
     full = [replace(one, lower=0.1, upper=0.3) for one in rows]
     assert "Use " in answer(case(*full, runs=4, apart=LEADS))
@@ -292,7 +292,9 @@ def test_a_single_run_that_is_all_there_is_has_its_intervals_over_queries() -> N
 
 def test_what_cannot_be_compared() -> None:
     empty = Case(Evaluation("methods", 0, {"disagreement": []}), "base")
-    assert recommend(empty).answer == ("0 finished runs give no intervals: nothing can be recommended.",)
+    assert recommend(empty).answer == (
+        "0 finished runs give no intervals, and at least 4 are needed: nothing can be recommended.",
+    )
     alone = Case(Evaluation("methods", 50, {"disagreement": [row("a")]}), "base")
     assert answer(alone).startswith("**base**, the baseline, has no intervals: nothing can be")
 

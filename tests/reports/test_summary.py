@@ -58,7 +58,7 @@ def test_plain_values_have_no_nan(tmp_path: Path) -> None:
     rows = run_record(ended(tmp_path, [Contender("good", {}, 0.0), Contender("bad", {}, 0.2)]))["headline"]
     assert {row["n"] for row in rows} == {200_000}
     assert all(value == value for row in rows for value in row.values())
-    assert Headline(()).as_dict() == {"who_is_best": [], "headline": []}
+    assert Headline(()).as_dict() == {"who_is_best": [], "headline": [], "too_few_repetitions": None}
     assert Headline(()).nodes() == []
 
 

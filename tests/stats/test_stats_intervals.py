@@ -22,6 +22,7 @@ from rankbench.stats.contrasts import (
     mean_intervals,
     pitman_morgan,
     sd_ratios,
+    too_few_to_rank,
 )
 from rankbench.stats.multiple_tests import equivalent, not_equivalent
 from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
@@ -358,3 +359,34 @@ def test_ranks_count_who_is_better_and_who_is_worse(maximize: bool) -> None:
     found = contender_rank_ranges(sample, maximize=maximize)
     np.testing.assert_array_equal(found, expected)
     assert len(np.unique(found, axis=0)) > 3
+
+
+@pytest.mark.parametrize("times", [2, 3, 8])
+def test_copies_of_a_repetition_say_no_more_and_no_less_than_it(times: int) -> None:
+    """A contender without randomness on the same data was only computed again, however often."""
+    once = effects(np.random.default_rng(5), 1, 60, 5) + np.array([0.0, 0.0, 0.1, 0.2, 0.3])
+    alone, again = crossed(once, 0), crossed(np.repeat(once, times, axis=0), 0)
+    assert len(np.unique(contender_rank_ranges(alone), axis=0)) > 1
+    np.testing.assert_array_equal(contender_rank_ranges(again), contender_rank_ranges(alone))
+    np.testing.assert_allclose(contrasts(again, AllPairs(5)).lower, contrasts(alone, AllPairs(5)).lower)
+    assert not too_few_to_rank(again).any()
+
+
+def test_few_repetitions_rank_those_that_are_copies_and_not_the_others() -> None:
+    """Two copies have Student's t over 60 queries, Bonferroni's of three pairs; the third has 2 degrees of freedom."""
+    rng = np.random.default_rng(6)
+    losses = np.repeat(effects(rng, 1, 60, 3), 3, axis=0)
+    losses[:, :, 2] += rng.normal(0, 0.1, (3, 1))
+    found = contrasts(crossed(losses, 0), AllPairs(3))
+    half = found.upper - found.estimate
+    df = np.array([59, 2, 2])
+    np.testing.assert_allclose(half, stats.t(df).ppf(1 - 0.05 / 6) * found.se)
+    assert too_few_to_rank(crossed(losses, 0)).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("draws", "queries", "few"), [(1, 1, True), (1, 9, False), (2, 1, True), (3, 9, True), (4, 1, False)]
+)
+def test_repetitions_are_too_few_where_they_show_no_spread(draws: int, queries: int, few: bool) -> None:
+    sample = crossed(effects(np.random.default_rng(7), draws, queries, 2), 0)
+    assert too_few_to_rank(sample).tolist() == [few] * 2
