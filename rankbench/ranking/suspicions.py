@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import polars as pl
 
@@ -37,7 +38,7 @@ _TWINS: dict[str, str] = {
     "k": "кκ",
     "m": "мμ",
     "n": "пո",
-    "o": "оοσօ0",
+    "o": "оοσօ",
     "p": "рρ",
     "q": "ԛ",
     "r": "гг",
@@ -48,55 +49,110 @@ _TWINS: dict[str, str] = {
     "w": "ԝω",
     "x": "хχ",
     "y": "уγү",
-    "l": "1|",
 }
 _NUMBER = re.compile(r"\+?(-?)([0-9]+)(?:\.([0-9]*))?")
 _ROUNDS = 5
 _TABLE = {ord(twin): latin for latin, twins in _TWINS.items() for twin in twins.casefold()}
+_DIGITS = str.maketrans("01|", "oll")
+_CAPITALS = str.maketrans("IL", "l\ue000")
+"""A capital I looks like a small l; a capital L stands for itself in the range for private use."""
+_SEPARATORS = re.compile("[ .-]+")
+_CODE_LAST = re.compile(r"(?P<rest>.*\S)[\s_-]+(?P<code>[^\s_-]+)\s*")
+_CODE_FIRST = re.compile(r"\s*(?P<code>[^\s_-]+)[\s_-]+(?P<rest>\S.*)")
 
 
-def skeleton(name: str) -> str:
-    """Return what names that look alike have in common, in the manner of [UTS39]_.
+@cache
+def _plain(character: str) -> str:
+    category = unicodedata.category(character)
+    if character.isspace():
+        return " "
+    if category in ("Cf", "Cc"):
+        return ""
+    if category in ("Pd", "Pc") or character == "\u2212":
+        return "-"
+    if category in ("Pi", "Pf") or character in "'\"`´":
+        return "'"
+    return _TABLE.get(ord(character), character)
 
-    Compatible forms, capitals, white space, hidden characters, dashes and quotes make no
-    difference; nor do letters of other alphabets that look like Latin ones, the
-    digits 0 and 1, or a capital I for a small l. Numbers that are equal look alike,
-    as 007 and 7.0.
+
+def skeletons(name: str) -> tuple[str, str]:
+    """Return what names that are read alike have in common, and what names that look alike have, as [UTS39]_ does.
+
+    Compatible forms, capitals, white space, hidden characters, dashes, dots and quotes make no difference to either;
+    nor do letters of other alphabets that look like Latin ones. A dash or a dot between digits counts, and so does a
+    dash at an end: 4.1 is not 41. Numbers that are equal look alike, as 007 and 7.0. The digits 0 and 1 look like O
+    and l, and a capital I like a small l; a capital L looks like none of these.
     """
-    before, after = "", name
+    before, read, look = "", name, name
     # The remaining characters may compose anew, or have another small form.
     for _ in range(_ROUNDS):
-        if before == after:
+        if before == (before := read + look):
             break
-        before, after = after, _reduced(after)
-    return after
+        read, look = _reduced(read), _reduced(look, looks=True)
+    return read, look.translate(_DIGITS)
 
 
-def _reduced(name: str) -> str:
+def _reduced(name: str, *, looks: bool = False) -> str:
     if (number := _NUMBER.fullmatch(name.strip())) is not None:
         sign, whole, fraction = number.groups(default="")
         name = f"{sign}{whole.lstrip('0') or '0'}.{fraction.rstrip('0')}".removesuffix(".")
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).replace("I", "l").casefold())
-    kept = []
-    for character in folded:
-        category = unicodedata.category(character)
-        if category in ("Cf", "Cc", "Zs", "Zl", "Zp") or character.isspace():
-            continue
-        if category in ("Pd", "Pc") or character == "\u2212":
-            kept.append("-")
-        elif category in ("Pi", "Pf") or character in "'\"`´":
-            kept.append("'")
-        else:
-            kept.append(_TABLE.get(ord(character), character))
-    return "".join(kept)
+    folded = unicodedata.normalize("NFKC", name)
+    folded = unicodedata.normalize("NFKC", (folded.translate(_CAPITALS) if looks else folded).casefold())
+    text = "".join(map(_plain, folded))
+    return _SEPARATORS.sub(_joined, text)
+
+
+def _joined(run: re.Match[str]) -> str:
+    """Return what is left of spaces, dashes and dots between two characters."""
+    text, found = run.string, run[0].replace(" ", "")
+    before, after = text[: run.start()][-1:], text[run.end() :][:1]
+    if before.isdecimal() and after.isdecimal():
+        return "." if found == "." else "-"
+    if not after:
+        return found.replace(".", "") if before else found
+    return "" if before.isalnum() and after.isalnum() else found
+
+
+def _without_code(name: str) -> Iterator[str]:
+    """Yield a name without a token of two or three capitals at its end, and at its beginning: Fulham of Fulham FC.
+
+    Capitals tell nothing in a name that has no small letters, and those of Rocky II are a number.
+    """
+    for found in (_CODE_LAST.fullmatch(name), _CODE_FIRST.fullmatch(name)):
+        if found is not None:
+            code, rest = found["code"].replace(".", ""), found["rest"]
+            if 2 <= len(code) <= 3 and code.isalpha() and code.isupper() and not {*code} <= {*"IVX"}:
+                yield from [rest] if any(map(str.islower, rest)) else []
 
 
 def lookalikes(names: Iterable[str]) -> list[list[str]]:
-    """Return the groups of different names with one skeleton, sorted."""
-    groups: dict[str, list[str]] = {}
-    for name in sorted(set(names)):
-        groups.setdefault(skeleton(name), []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
+    """Return the groups of different names that are read alike or look alike, sorted.
+
+    Names of a group share a skeleton, or one is the other and a token of two or three capitals.
+    """
+    listed = sorted(set(names))
+    group = list(range(len(listed)))
+    first: dict[tuple[int, str], int] = {}
+
+    def root(at: int) -> int:
+        while group[at] != at:
+            at = group[at] = group[group[at]]
+        return at
+
+    def join(one: int, other: int) -> None:
+        low, high = sorted((root(one), root(other)))
+        group[high] = low
+
+    for at, name in enumerate(listed):
+        for key in enumerate(skeletons(name)):
+            join(at, first.setdefault(key, at))
+    for at, name in enumerate(listed):
+        for rest in _without_code(name):
+            join(at, first.get((0, skeletons(rest)[0]), at))
+    groups: dict[int, list[str]] = {}
+    for at, name in enumerate(listed):
+        groups.setdefault(root(at), []).append(name)
+    return [found for found in groups.values() if len(found) > 1]
 
 
 def odd(names: Iterable[str]) -> list[str]:

@@ -84,6 +84,16 @@ def test_triples_that_take_long_are_not_counted(monkeypatch: pytest.MonkeyPatch)
         ("1.50", "1.5"),
         ("-7.0", "-07"),
         ("+0", "0.00"),
+        ("Ian", "ian"),
+        ("Llama", "LIama"),
+        ("gpt-4", "gpt4"),
+        ("Real Madrid", "RealMadrid"),
+        ("St. Louis", "St Louis"),
+        ("U.S.A.", "usa"),
+        ("snake_case", "snake case"),
+        ("Fulham", "Fulham FC"),
+        ("Fulham", "fulham-F.C."),
+        ("FC Bayern", "Bayern"),
     ],
 )
 def test_names_that_look_alike(one: str, other: str) -> None:
@@ -91,10 +101,24 @@ def test_names_that_look_alike(one: str, other: str) -> None:
 
 
 def test_names_that_do_not() -> None:
-    assert (
-        lookalikes(["gpt-4", "gpt-5", "llama-2-7b", "llama-2-70b", "é", "e", "10", "100", "1.5", "15", "1.05", "-15"])
-        == []
-    )
+    models = ["gpt-4", "gpt-5", "gpt-4.1", "gpt-41", "gpt-4-1", "llama-2-7b", "llama-2-70b", "C", "C++"]
+    numbers = ["é", "e", "10", "100", "1.5", "15", "1.05", "-15"]
+    codes = ["IT", "LT", "CHI", "CHL", "AI", "AL", "US", "US FC", "A", "A-", "NEW YORK", "YORK", "B1", "BL"]
+    others = ["Rocky", "Rocky II", "Williams", "Williams S.", "Alien", "Alien 3"]
+    assert lookalikes([*models, *numbers, *codes, *others]) == []
+
+
+@examples(50)
+@given(st.text(st.sampled_from("IL"), min_size=2, max_size=3), st.text(st.sampled_from("IL"), min_size=2, max_size=3))
+def test_codes_of_capitals_are_alike_only_if_they_are_one(one: str, other: str) -> None:
+    assert lookalikes([one, other]) == []
+
+
+def test_names_that_are_alike_in_different_ways_are_one_group() -> None:
+    assert lookalikes(["Fulham", "FULHAM", "Fulham FC", "Fulham AFC", "Leeds", "cat", "c\u0430t", "Cat "]) == [
+        ["Cat ", "cat", "c\u0430t"],
+        ["FULHAM", "Fulham", "Fulham AFC", "Fulham FC"],
+    ]
 
 
 def test_odd_names() -> None:
