@@ -36,9 +36,9 @@ class Block:
     ----------
     design : Queries
         The queries that were judged. Their labels are the truth: only contenders that declare
-        `Method.needs_truth` get them.
+        `Method.needs_truth` get them, and all contenders where they learn from them (protocol `graded`).
     comparisons : Comparisons
-        The n judgments of the block.
+        The n judgments of the block; none where contenders learn from labels.
     n : int
         Number of judgments.
     repetition : int
@@ -60,6 +60,11 @@ class Block:
         """Return a random generator of the contender's own, the same for every run."""
         own = int.from_bytes(bytes.fromhex(contender.digest())[:8], "little")
         return np.random.default_rng(np.random.SeedSequence([*self.entropy, own]))
+
+    def without_comparisons(self) -> Block:
+        """Return the block for contenders that learn from labels."""
+        none = np.zeros(0, np.int32)
+        return replace(self, comparisons=Comparisons(np.zeros(len(self.design) + 1, np.int64), none, none, np.zeros(0)))
 
     @classmethod
     def from_labels(cls, design: Queries, repetition: int, entropy: tuple[int, ...]) -> Block:
@@ -125,7 +130,8 @@ class Method(Component):
     ----------
     needs_truth : bool
         Whether it looks at the relevance labels that contenders are judged by. The labels are hidden from methods
-        that do not declare it. A method that does is an oracle: a yardstick, no competitor.
+        that do not declare it. A method that does is an oracle: a yardstick, no competitor. To learn from labels of
+        other queries, under protocol `graded`, takes no declaration.
     """
 
     kind: ClassVar[str] = "method"

@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError, PluginError
 
 
+class HiddenLabelsError(PluginError):
+    """A contender looks at labels that it is judged by."""
+
+
 @dataclass(frozen=True, eq=False)
 class Queries:
     """Queries with their candidate items.
@@ -42,12 +46,13 @@ class Queries:
 
         Raises
         ------
-        PluginError
+        HiddenLabelsError
             It is hidden: contenders are judged by it.
         """
         if self.truth is None:
-            raise PluginError(
+            raise HiddenLabelsError(
                 "a contender looks at the labels of queries, which it is judged by. Learn from `block.comparisons`, or "
+                "compete under protocol 'graded', where methods learn from the labels of training queries; or "
                 "declare `needs_truth = True` in the class: the contender is then an oracle, and no competitor"
             )
         return self.truth

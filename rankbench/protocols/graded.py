@@ -22,7 +22,7 @@ from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack
-from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import answer, fit, judge, label_truth
@@ -46,10 +46,10 @@ class Graded(Protocol):
     test, as those of `mq2008` and `mslr-web10k`, the first fold is the shipped one: its training queries, in their
     order, are three parts of equal size. Elsewhere a hash of their names deals queries to parts.
 
-    Every contender gets the labels of the training queries and, for early stopping, those of the validation queries
-    (`Block.validation`). Of a grid, the point with the best mean of the first loss on the validation queries is
-    taken, in each fold. Test labels are shown to nobody. Each query is judged once, in the fold that tests it.
-    Repetitions differ in the seeds of contenders alone.
+    Every contender gets the labels of the training queries (``block.design.labels``) and, for early stopping, those of
+    the validation queries (``block.validation``); there are no comparisons. Of a grid, the point with the best mean of
+    the first loss on the validation queries is taken, in each fold. Test labels are shown to nobody. Each query is
+    judged once, in the fold that tests it. Repetitions differ in the seeds of contenders alone.
 
     Queries whose items all have one label cannot be judged and are left out.
 
@@ -106,7 +106,10 @@ class Graded(Protocol):
     def misfit(self, contender: Component) -> str:
         """Return why a method cannot learn from labels; empty if it can."""
         if isinstance(contender, Method) and contender.needs_truth:
-            return "it reads the labels of the queries that it ranks, and protocol 'graded' hides them"
+            return (
+                "it declares needs_truth, so it reads the labels of the queries that it ranks, and protocol 'graded' "
+                "hides them. Leave needs_truth out: every method gets the labels of the training queries here"
+            )
         if isinstance(contender, ERM) and not sees_truth(contender):
             return "it learns from comparisons, and there are none: write aggregator=labels, or label-pairs for pairs"
         return ""
@@ -133,7 +136,7 @@ class Graded(Protocol):
             train, validation, test = (whole.take(rows) for rows in _of_fold(parts, fold))
             block = replace(Block.from_labels(train, key.repetition, (*entropy, fold)), validation=validation)
             items.append(ScoredItems(_TEST, test, {}))
-            for cell, result in _judged(block, items[-1], task).items():
+            for cell, result in _judged(block, items[-1], task, self.folds).items():
                 found[cell].append(result)
         return [_together(cell, results) for cell, results in found.items()], items
 
@@ -169,15 +172,19 @@ def _queries(prepared: Prepared) -> Queries:
     return Queries(prepared.arrays["queries.names"].tolist(), offsets.copy(), x, labels.copy())
 
 
-def _judged(block: Block, test: ScoredItems, task: BlockTask) -> dict[str, CellResult]:
+def _judged(block: Block, test: ScoredItems, task: BlockTask, folds: int) -> dict[str, CellResult]:
     """Return what the contenders of a fold did: a grid is the point that is best on the validation queries."""
     grids = {cell: contender.grid(Method) for cell, contender in task.cells.items()}
     points = {f"{cell} {at}": method for cell, grid in grids.items() for at, method in enumerate(grid)}
-    silent = np.zeros(0, np.int32)
-    untold = Comparisons(np.zeros(len(block.design) + 1, np.int64), silent, silent, np.zeros(0))
-    hidden = replace(block, comparisons=untold)
-    outcomes = fit(block, {name: method for name, method in points.items() if sees_truth(method)})
-    outcomes |= fit(hidden, {name: method for name, method in points.items() if not sees_truth(method)})
+
+    def fitted(name: str) -> None:
+        cell = name.rpartition(" ")[0]
+        task.advance(cell, 1 / (folds * len(grids[cell])))
+
+    # `erm` weighs queries by their comparisons.
+    composed = {name: method for name, method in points.items() if sees_truth(method)}
+    others = {name: method for name, method in points.items() if name not in composed}
+    outcomes = fit(block, composed, fitted) | fit(block.without_comparisons(), others, fitted, taught=True)
     validated = _means(outcomes, block.validation, task.losses[0]) if block.validation else {}
     chosen: dict[str, str] = {}
     for cell, grid in grids.items():

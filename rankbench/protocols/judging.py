@@ -43,7 +43,11 @@ def label_truth(queries: Queries, structure: StructureKind) -> Structures:
 
 
 def fit(
-    block: Block, methods: Mapping[str, Method], fitted: Callable[[str], None] = lambda cell: None
+    block: Block,
+    methods: Mapping[str, Method],
+    fitted: Callable[[str], None] = lambda cell: None,
+    *,
+    taught: bool = False,
 ) -> dict[str, Fitted | Exception]:
     """Fit composed contenders together and the others one by one; show labels to those alone that declare it.
 
@@ -53,6 +57,8 @@ def fit(
     methods : mapping of cell id to Method
     fitted : callable
         Is told each cell whose method has been fitted.
+    taught : bool
+        Whether the labels are there to learn from: all methods see them.
 
     Returns
     -------
@@ -77,7 +83,7 @@ def fit(
     hidden = replace(block, design=block.design.unlabelled(), validation=None)
     for cell, method in methods.items():
         if not isinstance(method, ERM):
-            shown = block if sees_truth(method) else hidden
+            shown = block if taught or sees_truth(method) else hidden
             outcomes[cell] = guarded(partial(method.fit, disposable_block(shown)))
             fitted(cell)
     for cell, outcome in outcomes.items():

@@ -265,14 +265,15 @@ def measure(file: Path, sent: SentTask, share: float, first: bool) -> Measured |
     """Compute about a share of a block, in a worker process; None if every contender failed.
 
     Before the first part comes a small block, or the part itself if it is quick: they load code, and what a process
-    computes once.
+    computes once. To receive the first block loads code too.
     """
+    begin = time.process_time()
     prepared, task, _ = received(file, sent)
     part = prepared.protocol.part(prepared, task, share)
     small = prepared.protocol.smaller(prepared, task) if first else None
     blocks, taken = [block for block in (small, part[:2]) if block], list[float]()
     while blocks:
-        begin = time.process_time()
+        begin = time.process_time() if taken else begin
         found = run_block(*blocks.pop(0))
         taken.append(max(time.process_time() - begin, _LEAST))
         if first and not small and len(taken) == 1 and taken[0] < _QUICK:

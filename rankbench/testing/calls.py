@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, LabelAggregator, OrderAggregator
+from rankbench.interfaces.cell import guarded
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block, Method, Model, Penalty, Problem, Solver, StepOptimizer
-from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.interfaces.queries import Comparisons, HiddenLabelsError, Queries
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
@@ -182,12 +183,16 @@ def _calls(it: object, *, edges: bool) -> Iterator[Call]:
             yield _call(label, lambda x: (it.features(x),), ((len(x), -1),), x.astype(np.float32))
     elif isinstance(it, Method):
         design, two = samples.queries(9), samples.queries(9, (2,))
-        if not edges:
+        if learns_from_labels(it):
+            two = replace(two, truth=np.array([1.0, 0.0]))
+            yield _method(it, "labels of one query of two items" if edges else "labels", two if edges else design, None)
+        elif not edges:
             yield _method(it, "240 judgments", design, samples.random_comparisons(design, 40, 9))
-            return
-        yield _method(it, "queries without judgments", design, samples.random_comparisons(design, 40, 9, silent=(0, 3)))
-        yield _method(it, "one judgment a query", design, samples.random_comparisons(design, 1, 9))
-        yield _method(it, "one query of two items", two, samples.random_comparisons(two, 10, 9))
+        else:
+            some = samples.random_comparisons(design, 40, 9, silent=(0, 3))
+            yield _method(it, "queries without judgments", design, some)
+            yield _method(it, "one judgment a query", design, samples.random_comparisons(design, 1, 9))
+            yield _method(it, "one query of two items", two, samples.random_comparisons(two, 10, 9))
 
 
 def _losses(it: Loss, *, edges: bool) -> Iterator[Call]:
@@ -276,11 +281,25 @@ def _pairwise_surrogate(
     yield _call(f"edges at {label}", lambda weights: tuple(it.edges(weights)), shape * 2, weights)
 
 
-def _method(it: Method, label: str, design: Queries, comparisons: Comparisons) -> Call:
+def learns_from_labels(it: Method) -> bool:
+    """Return whether a method refuses to learn from comparisons where labels are hidden."""
+    design = samples.queries(9)
+    said = samples.random_comparisons(design, 40, 9)
+    found = guarded(lambda: it.fit(Block(design.unlabelled(), said, len(said), 0, (1, 2, 3))))
+    return isinstance(found, HiddenLabelsError)
+
+
+def _method(it: Method, label: str, design: Queries, comparisons: Comparisons | None) -> Call:
+    """Return a call on comparisons; None: on labels, as protocol `graded` shows them."""
     held = samples.queries(10)
     if not sees_truth(it):
-        design, held = design.unlabelled(), held.unlabelled()
-    block = Block(design, comparisons, len(comparisons), 0, (1, 2, 3))
+        held = held.unlabelled()
+    if comparisons is None:
+        taught = Block.from_labels(design, 0, (1, 2, 3)).without_comparisons()
+        block = replace(taught, validation=samples.queries(11))
+    else:
+        shown = design if sees_truth(it) else design.unlabelled()
+        block = Block(shown, comparisons, len(comparisons), 0, (1, 2, 3))
 
     def run(block: Block, held: Queries) -> Outputs:
         fitted = it.fit(block)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from competing import executed
+from installed import hook, install_plugin
 from small_suites import suite_text
 
 import rankbench
@@ -17,6 +20,7 @@ from rankbench import api
 from rankbench.errors import InputError, PluginError, SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.protocols.graded import Graded
+from rankbench.testing import check_component
 
 LOSS = "ndcg:discount=log2,cutoff=10"
 DATA = os.environ.get("RANKBENCH_DATA", "")
@@ -218,3 +222,111 @@ def test_the_folds_of_mq2008_are_the_shipped_ones():
     of_part = np.bincount(prepared.arrays["queries.parts"])
     assert len(prepared.units["heldout"]) == of_part[4] == 105
     assert of_part.sum() == 564
+
+
+class Taught(rankbench.Method):
+    """A method of somebody else, which declares nothing and says what it was shown."""
+
+    name: ClassVar[str] = "taught"
+    source: ClassVar[str] = "test"
+    seen: ClassVar[list] = []
+    peeks: bool = False
+
+    def fit(self, block):
+        held = block.validation
+        self.seen.append((block.design.ids, block.design.labels.copy(), held.ids, held.labels.copy()))
+        assert len(block.comparisons) == 0
+        block.design.labels[:] = held.labels[:] = 0  # its own copies
+        return rankbench.Fitted(lambda queries: queries.labels if self.peeks else queries.x[:, 0].astype(float))
+
+
+def test_methods_of_others_are_shown_what_built_in_ones_are():
+    Spy.seen.clear()
+    Taught.seen.clear()
+    _, found = run(frame(SHIPPED), Spy(), Taught(), Taught(peeks=True), "erm:aggregator=labels")
+    assert found[str(Taught())].status == "done", found[str(Taught())].reason
+    assert len(Taught.seen) == 2 * len(Spy.seen) == 10
+    truth = dict(labelled(SHIPPED).group_by("query_id", maintain_order=True).agg("label").iter_rows())
+    for (with_labels, held), (ids, labels, watched, known) in zip(Spy.seen, Taught.seen[::2], strict=True):
+        assert (ids, watched) == ([name for name, _ in with_labels], held)
+        np.testing.assert_array_equal(labels, np.concatenate([shown for _, shown in with_labels]))
+        np.testing.assert_array_equal(known, np.concatenate([truth[name] for name in held]))
+    assert "looks at the labels of queries, which it is judged by" in found[str(Taught(peeks=True))].reason
+
+
+def test_no_two_messages_send_an_author_in_a_circle():
+    """What each of them advises is what works."""
+    hidden = "compete under protocol 'graded', where methods learn from the labels of training queries"
+    with pytest.raises(PluginError, match=hidden):
+        _ = rankbench.Queries(["q"], np.array([0, 1]), np.zeros((1, 1), np.float32), None).labels
+
+    class Declared(Taught):
+        """The same, declared an oracle."""
+
+        name: ClassVar[str] = "declared"
+        needs_truth: ClassVar[bool] = True
+
+    assert "Leave needs_truth out: every method gets the labels of the training queries" in Graded().misfit(Declared())
+    assert Graded().misfit(Taught()) == ""
+    found = check_component(Labels())
+    assert [one for one in found if one.status == "failed"] == []
+    assert {one.status for one in found if one.check == "labels-do-not-matter"} == {"skipped"}
+
+
+class Labels(rankbench.Method):
+    """Regression of labels, of which comparisons tell nothing."""
+
+    name: ClassVar[str] = "labels-only"
+    source: ClassVar[str] = "test"
+    properties: ClassVar[frozenset[str]] = frozenset({"equivariant"})
+
+    def fit(self, block):
+        """Learn from labels."""
+        x = block.design.x.astype(float)
+        theta = np.linalg.solve(x.T @ x + np.eye(x.shape[1]), x.T @ block.design.labels)
+        return rankbench.Fitted(lambda queries: queries.x @ theta)
+
+
+FOREIGN = """
+from typing import ClassVar
+
+import numpy as np
+import rankbench
+
+
+class Forest(rankbench.Method):
+    "Trees of scikit-learn on labels, as many as are best on validation queries."
+
+    name: ClassVar[str] = "forest"
+    source: ClassVar[str] = "scikit-learn"
+    packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
+
+    def fit(self, block):
+        from sklearn.ensemble import GradientBoostingRegressor
+
+        seed, held = int(block.generator(self).integers(2**31)), block.validation
+        trees = GradientBoostingRegressor(n_estimators=20, max_depth=2, random_state=seed)
+        trees.fit(block.design.x, block.design.labels)
+        stages = [*trees.staged_predict(held.x)]
+        best = int(np.argmin([np.square(one - held.labels).mean() for one in stages]))
+        return rankbench.Fitted(lambda queries: [*trees.staged_predict(queries.x)][best], info={"trees": best + 1.0})
+"""
+
+
+def test_a_learner_of_labels_of_another_distribution_competes(tmp_path):
+    """As LightGBM's does (plugins/rankbench-peers): in a worker of its own, with the same labels."""
+    install_plugin(tmp_path / "site", "foreign", "foreign = foreign", foreign=FOREIGN + hook("Forest"))
+    contenders = ('label = "erm", use = "erm:aggregator=labels"', 'label = "random", use = "random-scores"')
+    suite = suite_text(*contenders, protocol="graded", dataset="web10k-like:queries=40,features=8", n="[1]")
+    (tmp_path / "own.toml").write_text(suite)
+    program = "import rankbench; found = rankbench.run('own.toml', extra=['forest'], out='out'); print(found.failures)"
+    paths = os.pathsep.join(filter(None, [str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "{}\n", done.stderr
+    rows = pl.read_csv(tmp_path / "out" / "leaderboard.csv")
+    means = dict(rows.select("contender", "mean").iter_rows())
+    assert means["forest"] < means["random"] - 0.05
+    assert dict(rows.select("contender", "oracle").iter_rows()) == {"erm": False, "random": False, "forest": False}

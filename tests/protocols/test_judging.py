@@ -303,7 +303,7 @@ def test_labels_are_for_methods_that_declare_that_they_need_them(protocol: str) 
 def test_hidden_labels_say_what_to_do() -> None:
     block = make_block([4, 5], 30)
     hidden = block.design.unlabelled()
-    with pytest.raises(PluginError, match=r"Learn from `block\.comparisons`, or declare `needs_truth = True`"):
+    with pytest.raises(PluginError, match=r"Learn from `block\.comparisons`, or compete under protocol 'graded'"):
         hidden.labels  # noqa: B018
     with pytest.raises(PluginError, match="needs_truth"):
         hidden.take(np.array([1])).labels  # noqa: B018

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block, StepOptimizer
 from rankbench.testing import samples
-from rankbench.testing.calls import CALLED, Call, Outputs, calls, fitted_scores, outputs, same
+from rankbench.testing.calls import CALLED, Call, Outputs, calls, fitted_scores, learns_from_labels, outputs, same
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 from rankbench.testing.state import State, changed_for_good, class_watched
 
@@ -49,6 +49,8 @@ def labels_do_not_matter(subject: Subject) -> None:
     """Other labels of the queries give the same scores, unless ``needs_truth`` is declared."""
     if sees_truth(subject.it):
         raise CheckSkipped("it declares needs_truth: it is an oracle, and no competitor")
+    if learns_from_labels(subject.it):
+        raise CheckSkipped("it learns from labels, as protocol 'graded' shows them")
     design, held = samples.queries(9), samples.queries(10)
     said = samples.random_comparisons(design, 40, 9)
 
@@ -62,7 +64,8 @@ def labels_do_not_matter(subject: Subject) -> None:
         if not same((found,), (other,)):
             raise CheckFailed(
                 f"other labels give other scores of {where}. A run hides the labels, as it judges contenders by them. "
-                "Learn from `block.comparisons`, or declare `needs_truth = True`, for an oracle that does not compete"
+                "Learn from `block.comparisons` where there are some, from labels where there are none (protocol "
+                "'graded'), or declare `needs_truth = True`, for an oracle that does not compete"
             )
 
 
