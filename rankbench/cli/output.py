@@ -324,9 +324,11 @@ def print_notices(notices: Sequence[Notice], *, verbose: bool = False) -> None:
         With the traceback of each, where there is one.
     """
     ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
+    from rankbench.core.text import shortened
+
+    shown = shortened([notice.text for notice in ordered], LONGEST)
     for notice in ordered[:MOST]:
-        shown = notice.text if len(notice.text) <= LONGEST else notice.text[:LONGEST] + "…"
-        say(shown, err=True, color="red" if notice.kind == "failed" else "yellow")
+        say(shown[notice.text], err=True, color="red" if notice.kind == "failed" else "yellow")
         if verbose and notice.trace:
             click.echo(visible(notice.trace), err=True)
     if not verbose and any(notice.trace for notice in ordered):

@@ -168,7 +168,8 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
     results = api.run(suite, workers=workers or available_cores(), progress=progress, **options)
     code = 1 if results.failures or (strict and results.skipped) else 0
     record = run_record(results) | {"exit_code": code}
-    return Answer(record, [run_summary(results)], exit_code=code, notices=results.notices, verbose=verbose)
+    notices = [one for one in results.notices if one.kind != "smaller"]  # the summary has these
+    return Answer(record, [run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
 
 
 @click.command()
@@ -236,6 +237,7 @@ def _parts(made: Planned, contenders: pl.DataFrame, cost: Estimate) -> Iterator[
         yield ", ".join([what, *sizes])
         yield from (f"  {note}" for note in source.notes if note not in said)
         said.update(source.notes)
+    yield from (text for text in made.plan.smaller if text not in said)
     yield from (f"rankbench leaves out {name}: {why}" for name, why in made.left_out.items())
     every = sum(len(task.cells) for task in made.plan.tasks)
     yield f"{count_text(len(made.plan.tasks), 'block')}, {count_text(every, 'cell')}"

@@ -38,7 +38,37 @@ def cut(text: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return quoted names with commas, the first 20 and how many more there are."""
-    return first_of([*map(short_repr, names)], _MOST)
+    shown = shortened(names, _LONGEST + 3, "...")
+    return first_of([repr(shown[name]) for name in names], _MOST)
+
+
+def shortened(names: Iterable[str], longest: int, dots: str = "…") -> dict[str, str]:
+    """Return what to show for each name: its beginning if it is long; all of it where two would be shown alike.
+
+    Parameters
+    ----------
+    names : iterable of str
+    longest : int
+        Letters of a name that are shown, with the mark of a cut.
+    dots : str
+        The mark of a cut.
+
+    Returns
+    -------
+    dict of str to str
+        Different texts for different names.
+    """
+    shown = {name: name if len(name) <= longest else name[: longest - len(dots)] + dots for name in names}
+    times = Counter(shown.values())
+    return {name: text if times[text] == 1 else name for name, text in shown.items()}
+
+
+def differing_parts(one: str, other: str, longest: int) -> tuple[str, str]:
+    """Return two texts, cut so that they show where they begin to differ."""
+    first = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = 0 if first < longest // 2 else first - longest // 4
+    cuts = (("…" * bool(start) + text[start:], len(text) - start > longest) for text in (one, other))
+    return tuple(f"{text[:longest]}…" if long else text for text, long in cuts)  # type: ignore[return-value]
 
 
 def duration_text(seconds: float) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.text import shortened
 from rankbench.drawing.looks import (
     COLORS,
     ON_SCREEN,
@@ -313,9 +313,8 @@ def _dots(axes: Axes, plot: Plot, shown: Mapping[str, str]) -> None:
 def _short(names: Iterable[str]) -> dict[str, str]:
     """Return names cut to a length, those as they are that would be alike."""
     full = titles(names)
-    cut = {name: text if len(text) <= LONGEST else text[: LONGEST - 1] + "…" for name, text in full.items()}
-    times = Counter(cut.values())
-    return {name: text if times[text] == 1 else full[name] for name, text in cut.items()}
+    cut = shortened(full.values(), LONGEST)
+    return {name: cut[text] for name, text in full.items()}
 
 
 class TitledDrawing(NamedTuple):

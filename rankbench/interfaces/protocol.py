@@ -104,6 +104,8 @@ class Prepared:
         Number of repetitions that the plan always has, each of them another part of the design.
     unused : tuple of str
         Sentences about judgments of the data that no contender gets; a run ends with them, and they are notes too.
+    reduced : tuple of str
+        Notes on parameters that the data are too small for, as on the number of queries; a run says them, too.
     """
 
     protocol: Protocol
@@ -119,6 +121,7 @@ class Prepared:
     pool: int | None = None
     fixed: int | None = None
     unused: tuple[str, ...] = ()
+    reduced: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.splits:

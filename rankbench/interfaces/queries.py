@@ -51,9 +51,9 @@ class Queries:
         """
         if self.truth is None:
             raise HiddenLabelsError(
-                "a contender looks at the labels of queries, which it is judged by. Learn from `block.comparisons`, or "
-                "compete under protocol 'graded', where methods learn from the labels of training queries; or "
-                "declare `needs_truth = True` in the class: the contender is then an oracle, and no competitor"
+                "a contender looks at the labels of queries, which it is judged by. Learn from `block.comparisons`; or "
+                "compete under protocol 'graded', where methods learn from the labels of training queries. A class "
+                "with `needs_truth = True` is shown all labels: the contender is then an oracle, and no competitor"
             )
         return self.truth
 

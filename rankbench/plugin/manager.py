@@ -265,7 +265,8 @@ def _label(entry: ContenderEntry, written: dict[str, str]) -> str:
 def _short(value: object) -> str:
     if isinstance(value, Component):
         return value.spec().nested()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    # Six digits, or all where these are another number.
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
 def reference(base: type[Component]) -> BeforeValidator:

@@ -69,7 +69,7 @@ class BTL(Protocol):
                 f"data set {dataset!s} has {len(chosen)} usable queries; "
                 "two with at least two different labels are needed"
             )
-        notes = []
+        notes, reduced = list[str](), list[str]()
         if len(chosen) < len(queries):
             notes.append(
                 f"{len(queries) - len(chosen)} of {len(queries)} queries left out: all their labels are equal, "
@@ -78,10 +78,11 @@ class BTL(Protocol):
         design, heldout = design_heldout([queries.ids[q] for q in chosen], self.design, self.heldout)
         scale = len(design) / self.design
         if len(design) < self.design:
-            notes.append(
+            reduced.append(
                 f"{len(design)} design and {len(heldout)} held-out queries instead of {self.design} and "
                 f"{self.heldout}; every n is scaled by {scale:.4g}, which keeps the judgments per query."
             )
+        notes += reduced
         names = self.transforms.split("+") if self.transforms else []
         if names:
             notes.append(f"Features: {', then '.join(names)}.")
@@ -90,7 +91,7 @@ class BTL(Protocol):
             "design": apply(names, kept.take(np.arange(len(design)))),
             "heldout": apply(names, kept.take(np.arange(len(design), len(kept)))),
         }
-        return _prepared(self, dataset, parts, scale, tuple(notes))
+        return replace(_prepared(self, dataset, parts, scale, tuple(notes)), reduced=tuple(reduced))
 
     def assumptions(self) -> list[str]:
         """Return where judgments come from, not from people even where items and labels do, and what losses compare."""

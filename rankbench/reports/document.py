@@ -152,7 +152,7 @@ def _cell(value: Any, form: str) -> str:
 
 
 def terminal_of(blocks: Sequence[TerminalNode]) -> RenderableType:
-    """Return blocks as they are printed: the widest words of a table are cut, so that a row has one line."""
+    """Return blocks as they are printed: names of rows are folded where room is short, and other words cut."""
     return Group(*(_table(block) if isinstance(block, Grid) else Markdown(markdown_of([block])) for block in blocks))
 
 
@@ -172,19 +172,20 @@ def _inline(text: str) -> Text:
 
 
 def _table(grid: Grid) -> Table:
-    """Return a table as wide as its cells; where room is short, columns of words are cut, the widest first."""
+    """Return a table as wide as its cells; where room is short, columns of words are narrower, the widest first."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for i, column in enumerate(grid.columns):
         title, cells = _inline(column.title), [_inline(row[i]) for row in grid.rows]
         # Its title is folded.
         width = max([1, *(len(word) for word in title.plain.split()), *(cell.cell_len for cell in cells)])
         if column.align == "left":
-            table.add_column(title, overflow="ellipsis", max_width=width)
+            # Two names that are cut may look the same.
+            table.add_column(title, overflow="ellipsis" if i else "fold", max_width=width)
         else:
             table.add_column(title, justify=column.align, width=width)
     for row in grid.rows:
-        cells = [_inline(cell) for cell in row]
+        name, *cells = map(_inline, row)
         for cell in cells:
             cell.no_wrap = True
-        table.add_row(*cells)
+        table.add_row(name, *cells)
     return table

@@ -42,6 +42,8 @@ class Headline(NamedTuple):
     repetitions : mapping of str to object, optional
         Where repetitions are too few to rank: ``done``, ``needed``, and ``unranked``, the contenders that they do not
         rank.
+    smaller : tuple of str
+        Sentences on what the data made smaller than the suite asks for.
     """
 
     sentences: tuple[str, ...]
@@ -50,10 +52,12 @@ class Headline(NamedTuple):
     rows: tuple[Standing, ...] = ()
     note: str = ""
     repetitions: Mapping[str, Any] | None = None
+    smaller: tuple[str, ...] = ()
 
     def nodes(self) -> list[TerminalNode]:
         """Return it for a terminal: the table, then the sentences."""
-        said = [Bullets((*self.sentences, *filter(None, [self.note])))] if self.sentences else []
+        lines = (*self.sentences, *filter(None, [self.note]), *map(markdown, self.smaller))
+        said = [Bullets(lines)] if lines else []
         return [Paragraph(self.title), *self._table(), *said] if self.rows else [*said]
 
     def _table(self) -> list[TerminalNode]:
@@ -94,7 +98,7 @@ def headline_of(analysis: Analysis) -> Headline:
     said, section = tuple(items_said(analysis)), headline_section(analysis)
     leaders = leaders_of(section) if section is not None else []
     if section is None or not leaders:
-        return Headline(said)
+        return Headline(said, smaller=analysis.record.smaller)
     sampler, n = section.sampler, leaders[0].n
     source, metric = sampler.source, sampler.metrics[0]
     rows = tuple(row for row in section.rows if row.n == n and row.metric == metric)
@@ -105,7 +109,8 @@ def headline_of(analysis: Analysis) -> Headline:
     note = FEWER_FIRST if any(one.narrower for one in leaders) else ""
     few = sorted({label for one in leaders if one.too_few for label in one.unranked})
     missing = {"done": leaders[0].repetitions, "needed": FEWEST, "unranked": few} if few else None
-    return Headline((*who_is_best(section), *said), title, splits, rows, note, missing)
+    sentences = (*who_is_best(section), *said)
+    return Headline(sentences, title, splits, rows, note, missing, analysis.record.smaller)
 
 
 def partial(results: StoredResults) -> list[TerminalNode]:
@@ -129,15 +134,15 @@ MOST_NAMED = 5
 """Contenders, and experiments, that one notice names."""
 
 
-NoticeKind: TypeAlias = Literal["skipped", "diverged", "failed", "stopped", "left out", "unused"]
+NoticeKind: TypeAlias = Literal["skipped", "diverged", "failed", "stopped", "left out", "unused", "smaller"]
 
 
 class Notice(NamedTuple):
-    """A sentence about contenders that are not where a reader may look for them, or unused data.
+    """A sentence about contenders that are not where a reader may look for them, unused data, or a smaller design.
 
     Attributes
     ----------
-    kind : {"skipped", "diverged", "failed", "stopped", "left out", "unused"}
+    kind : {"skipped", "diverged", "failed", "stopped", "left out", "unused", "smaller"}
     text : str
         Contender, place and reason, in one line.
     trace : str
@@ -150,13 +155,14 @@ class Notice(NamedTuple):
 
 
 def notices(analysis: Analysis, figures: Sequence[DrawnFigure]) -> list[Notice]:
-    """Return notices of contenders that failed, stopped early or are missing in a figure, and of unused data.
+    """Return notices of contenders that failed, stopped early or are missing in a figure, and of what the data lack.
 
     A contender without numbers has one notice with its reason, not one for every figure. A contender that the
     suite's figure does not ask for is named under the figure alone.
     """
     unused = dict.fromkeys(text for section in analysis.sections for text in section.sampler.source.unused)
-    return [*_without_numbers(analysis), *_not_drawn(figures), *(Notice("unused", text) for text in unused)]
+    data = [*(Notice("unused", text) for text in unused), *(Notice("smaller", t) for t in analysis.record.smaller)]
+    return [*_without_numbers(analysis), *_not_drawn(figures), *data]
 
 
 def _without_numbers(analysis: Analysis) -> list[Notice]:

@@ -83,7 +83,7 @@ def in_short(analysis: Analysis, data: Sequence[str], remarks: Sequence[str]) ->
         "repetitions again; FOLDER holds this page's `leaderboard.csv`. Reproduce: run the suite "
         f"{code(record.name)}{on} with the seed {code(str(record.seed))}. All tables: [details.md](details.md)."
     )
-    lines += [*items_said(analysis), *remarks]
+    lines += [*items_said(analysis), *map(markdown, record.smaller), *remarks]
     return [*([Bullets(tuple(lines))] if lines else []), *parts, Paragraph(how)]
 
 

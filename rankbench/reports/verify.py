@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rankbench.core.system import FACTS
-from rankbench.core.text import count_text
+from rankbench.core.text import count_text, differing_parts
 from rankbench.errors import RankbenchError, StoreError
 from rankbench.html.page import WEB_PAGE, without_pictures
 from rankbench.reports.references import not_installed
@@ -190,10 +190,9 @@ def _rows(name: str, there: str, made: str) -> Iterator[Difference]:
         place = next((i for i, pair in enumerate(zip(cells, made_again, strict=False)) if pair[0] != pair[1]), None)
         if place is not None and number > 1:
             where = f"row {number} ({_named(new[0], made_again)}), column {new[0][place]}"
-            yield Difference(name, where, f"{_cut(cells[place])!r}; the rows give {_cut(made_again[place])!r}")
+            yield Difference(name, where, _differing(cells[place], made_again[place]))
         elif cells != made_again:
-            before, now = (_cut(",".join(row)) for row in (cells, made_again))
-            yield Difference(name, f"row {number}", f"{before!r}; the rows give {now!r}")
+            yield Difference(name, f"row {number}", _differing(",".join(cells), ",".join(made_again)))
     if len(old) != len(new):
         yield Difference(name, "", f"{len(old):,} rows; there should be {len(new):,}")
 
@@ -207,12 +206,16 @@ def _lines(name: str, there: str, made: str) -> Iterator[Difference]:
     old, new = there.splitlines(), made.splitlines()
     for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            before, now = " / ".join(old[a:b]), " / ".join(new[c:d])
-            yield Difference(name, f"line {a + 1}", f"{_cut(before)!r}; the rows give {_cut(now)!r}")
+            yield Difference(name, f"line {a + 1}", _differing(" / ".join(old[a:b]), " / ".join(new[c:d])))
 
 
 def _cut(text: str, length: int = 160) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _differing(there: str, made: str) -> str:
+    before, now = differing_parts(there, made, 160)
+    return f"{before!r}; the rows give {now!r}"
 
 
 def _facts(directory: Path, results: StoredResults) -> list[Difference]:
@@ -233,7 +236,7 @@ def _facts(directory: Path, results: StoredResults) -> list[Difference]:
     except (OSError, ValueError, RecursionError, TypeError, AttributeError, KeyError) as error:
         return [Difference(FACTS, "", f"it cannot be read ({type(error).__name__}: {error})")]
     return [
-        Difference(FACTS, key, f"{_cut(repr(held[key]))}; the rows give {_cut(repr(value))}")
+        Difference(FACTS, key, "{}; the rows give {}".format(*differing_parts(repr(held[key]), repr(value), 160)))
         for key, value in expected.items()
         if held[key] != value
     ]

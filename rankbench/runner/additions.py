@@ -23,13 +23,14 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
     """Return the experiments with what is to be added, wherever it fits.
 
     ``CONTENDER``
-        Competes in every experiment whose contenders are of its kind.
+        Competes in every experiment whose contenders are of its kind. Where the experiment tunes grids, a list of
+        values is a grid that is tuned too; elsewhere each point competes.
     ``kind=COMPONENT``
         As in ``surrogate=mine``: stands beside every contender that has a component of
         this kind, in its place; an optimizer that does not fit is replaced. Its label says what
-        differs, and beside whom: ``surrogate=mine, logistic``. A contender that is there already is
-        not added, and nothing stands in the place of the truth. A loss judges
-        wherever losses do, and where components of the kind compete it competes.
+        differs, and beside whom: ``surrogate=mine, logistic``. Beside a grid that is tuned stands one that is tuned
+        too. A contender that is there already is not added, and nothing stands in the place of the truth. A loss
+        judges wherever losses do, and where components of the kind compete it competes.
 
     Raises
     ------
@@ -75,7 +76,9 @@ def _with(experiment: Experiment, protocol: Protocol, addition: Component | Spec
         points = contender(base_of(protocol.contender), spec).points
         if misfit := next(filter(None, map(protocol.misfit, points)), ""):
             raise SpecError(misfit)
-        more = [ContenderEntry(use=spec)]
+        # Beside grids that are tuned, a grid is tuned by the same rule.
+        tuned = protocol.tunes and any(entry.tune for entry in experiment.contenders)
+        more = [ContenderEntry(use=spec, tune=tuned and len(points) > 1)]
     return experiment.model_copy(update={"contenders": (*experiment.contenders, *more)})
 
 
@@ -84,10 +87,13 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component) ->
     known = [(entry, *one) for entry in experiment.contenders for one in contenders(entry, protocol.contender)]
     there, misfits = {found.text for *_, found in known}, list[str]()
     entries: dict[str, ContenderEntry] = {}
-    # Of one that is to be tuned all points, under one label.
-    for entry, label, point in ((entry, label, point) for entry, label, found in known for point in found.points):
+    for entry, label, found in known:
+        point = found.points[0]
         try:
             spec, differs = _swapped(point, component)
+            if entry.tune:
+                spec = Spec(entry.use.name, {**entry.use.params, **differs})
+                contender(base_of(protocol.contender), spec)  # each of its points fits
         except SpecError as error:
             misfits.append(str(error))
             continue
@@ -95,10 +101,10 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component) ->
             misfits.append(f"{str(spec)!r} competes already")
         elif str(spec) not in entries:
             said = f"{', '.join(f'{key}={value}' for key, value in differs.items())}, {label}"
-            # A label has no braces of its own and a limit; points of a grid that is to be tuned share theirs.
+            # A label has no braces of its own, and a limit.
             used = {each.label for each in entries.values()}
             shown = said if len(said) <= LABEL_LENGTH and "{" not in said and said not in used else ""
-            entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n)
+            entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n, tune=entry.tune)
     if not entries:
         raise SpecError(next(filter(None, misfits), ""))
     return [*entries.values()]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rankbench.core.code_digest import OURSELVES, plugin_digest
+from rankbench.core.text import count_text, grouped_digits
 from rankbench.errors import SpecError, nearest
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.contender import Contender, sees_truth
@@ -47,6 +48,8 @@ class Plan:
         By experiment and label, the distributions of a contender; of those in which plugins have a part.
     plugins : tuple of str
         Distributions of the plugins that have a part in any cell: in a contender, protocol, data set or loss.
+    smaller : tuple of str
+        Sentences on what the data make smaller than the suite asks for: queries, n, repetitions.
     """
 
     suite: Suite
@@ -55,6 +58,7 @@ class Plan:
     added: dict[str, tuple[str, ...]] = field(default_factory=dict)
     made_by: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
+    smaller: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,21 @@ def make_plan(
         if (labels := tuple(one.label for one in found.competing if one.order >= len(e.contenders)))
     }
     whole = suite.model_copy(update={"experiments": tuple(named)})
-    return Plan(whole, members, tasks, kept, dict(made_by), tuple(sorted(plugins)))
+    smaller = [text for e in named for text in _smaller(e, sources[source_index[e.name]])]
+    return Plan(whole, members, tasks, kept, dict(made_by), tuple(sorted(plugins)), tuple(dict.fromkeys(smaller)))
+
+
+def _smaller(experiment: Experiment, prepared: Prepared) -> Iterator[str]:
+    """Yield sentences on what the data make smaller than an experiment asks for."""
+    yield from prepared.reduced
+    sizes = {n: prepared.scaled(n) for n in experiment.n}
+    if prepared.protocol.counts and (fewer := {n: scaled for n, scaled in sizes.items() if scaled < n}):
+        declared, scaled = (", ".join(map(grouped_digits, some)) for some in (fewer, fewer.values()))
+        yield f"Experiment {experiment.name}: n = {scaled} {prepared.protocol.counts} instead of {declared}."
+    wanted = experiment.repetitions
+    for n in {n for n in sizes.values() if prepared.repetitions(n, wanted) < wanted}:
+        repetitions = count_text(prepared.repetitions(n, wanted), "repetition")
+        yield f"Experiment {experiment.name}, n = {grouped_digits(n)}: {repetitions} instead of {wanted:,}."
 
 
 def _strangers_of(prepared: Prepared) -> set[str]:

@@ -172,6 +172,7 @@ def suite_record(made: Planned) -> dict[str, Any]:
         "of": made.source_index,
         "left_out": made.left_out,
         "added": made.plan.added,
+        **({"smaller": list(made.plan.smaller)} if made.plan.smaller else {}),
         "experiments": [experiment.model_dump(mode="json") for experiment in suite.experiments],
         "made_by": made.plan.made_by,
         "plugins": {name: plugin_digest(name) for name in made.plan.plugins},

@@ -174,6 +174,8 @@ class SuiteRecord(BaseModel):
         Experiments that the data do not allow, and why.
     added : dict of str to tuple of str
         By experiment, the labels of contenders that the run adds to the suite.
+    smaller : tuple of str
+        Sentences on what the data made smaller than the suite asks for.
     made_by : dict of str to dict of str to tuple of str
         By experiment and label, the distributions of a contender; only where plugins have a part.
     plugins : dict of str to str
@@ -192,6 +194,7 @@ class SuiteRecord(BaseModel):
     source_index: dict[str, int] = Field(alias="of")
     left_out: dict[str, str] = {}
     added: dict[str, tuple[str, ...]] = {}
+    smaller: tuple[str, ...] = ()
     experiments: tuple[Experiment, ...]
     made_by: dict[str, dict[str, tuple[str, ...]]] = {}
     plugins: dict[str, str] = {}

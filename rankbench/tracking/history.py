@@ -327,8 +327,7 @@ def _history_canvas(shown: Sequence[Series], words: str) -> Canvas:
 
 def _draw_series(axes: Axes, one: Series) -> None:
     x = np.arange(len(one.values))
-    title = one.name if len(one.name) <= 60 else f"…{one.name[-59:]}"
-    axes.set_title(safe(title), fontsize=7)
+    axes.set_title("\n".join(textwrap.wrap(safe(one.name), 60)), fontsize=7)
     axes.set_ylabel(_direction(one), fontsize=7)
     if len(x) == 1:
         axes.plot(x, one.values, "o", color=COLORS[0])

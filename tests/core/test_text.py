@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.core.text import count_text, markdown, numbered, significant
+from rankbench.core.text import count_text, differing_parts, listed, markdown, numbered, shortened, significant
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,33 @@ def test_names_come_in_the_order_of_their_numbers():
 )
 def test_a_count_agrees_with_its_noun(count, words, said):
     assert count_text(count, *words) == said
+
+
+ALIKE = st.text("ab=,.", max_size=30)
+"""Names that often begin alike."""
+
+
+@given(st.lists(ALIKE.map(lambda end: "erm:surrogate=regression," + end), unique=True, max_size=6), st.integers(5, 40))
+def test_names_that_are_shortened_stay_different(names, longest):
+    shown = shortened(names, longest)
+    assert len({*shown.values()}) == len(names)
+    for name, text in shown.items():
+        assert text == name or (len(text) == longest and name.startswith(text[:-1]) and text.endswith("…"))
+        others = [other[: longest - 1] for other in names if other != name and len(other) > longest]
+        if len(name) > longest and name[: longest - 1] not in others:
+            assert len(text) <= longest or any(other == f"{name[: longest - 1]}…" for other in names)
+
+
+def test_lists_name_each_apart():
+    names = [f"erm:aggregator=labels,surrogate=regression,lambda={i}" for i in range(3)]
+    assert listed(names) == ", ".join(map(repr, names))
+    assert listed(["short", "x" * 50]) == f"'short', '{'x' * 40}...'"
+
+
+@given(st.text("ab", max_size=60), st.text("abc", max_size=60), st.text("abc", max_size=60))
+def test_two_texts_that_differ_are_shown_where_they_do(same, one, other):
+    a, b = differing_parts(same + one, same + other, 20)
+    assert (a == b) == (one == other)
+    assert max(len(a), len(b)) <= 22
+    for part, whole in ((a, same + one), (b, same + other)):
+        assert part.strip("…") in whole

@@ -291,7 +291,7 @@ def test_labels_are_for_methods_that_declare_that_they_need_them(protocol: str) 
     found = judged_by_labels(protocol)
     for name in ("fits-labels", "scores-by-labels"):
         assert found[name].status == "error"
-        assert "declare `needs_truth = True`" in found[name].reason
+        assert "with `needs_truth = True`" in found[name].reason
         assert found[name].losses == {}
     assert {found[name].status for name in ("says-so", "from-truth", "blind", "random-scores")} == {"done"}
     for values in found["says-so"].losses.values():
@@ -303,7 +303,7 @@ def test_labels_are_for_methods_that_declare_that_they_need_them(protocol: str) 
 def test_hidden_labels_say_what_to_do() -> None:
     block = make_block([4, 5], 30)
     hidden = block.design.unlabelled()
-    with pytest.raises(PluginError, match=r"Learn from `block\.comparisons`, or compete under protocol 'graded'"):
+    with pytest.raises(PluginError, match=r"Learn from `block\.comparisons`; or compete under protocol 'graded'"):
         hidden.labels  # noqa: B018
     with pytest.raises(PluginError, match="needs_truth"):
         hidden.take(np.array([1])).labels  # noqa: B018

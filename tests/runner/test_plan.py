@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from data_files import written
 from pydantic import ValidationError
 from small_suites import suite_text
 
 from rankbench import api
+from rankbench.cli import main
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
 from rankbench.interfaces.suite import ContenderEntry
 from rankbench.plugin.manager import contenders
@@ -131,3 +135,69 @@ def test_parameters_of_protocols_can_be_set_wherever_they_are_known(tmp_path):
     assert [str(one.protocol) for one in found.values()] == ["btl:design=4,heldout=3", "aggregation:populations=3"]
     both = api.planned(str(path), parameters="populations=2")
     assert [str(one.protocol) for one in both.sources] == ["btl:design=10,heldout=10", "aggregation:populations=2"]
+
+
+GRIDS = [
+    'label = "tuned", tune = true, use = "erm:aggregator=labels,lambda=[1,0.1,0.01]"',
+    'label = "l={lambda}", use = "erm:aggregator=labels,lambda=[3,4]"',
+    'label = "random", use = "random-scores"',
+]
+
+
+def shown(suite: str, *extra: str) -> dict[str, dict[str, object]]:
+    """Return the configuration of what is added, by label."""
+    plan = api.planned(suite, extra=extra).plan
+    added = {label for labels in plan.added.values() for label in labels}
+    return {m.label: m.config for m in plan.members if m.label in added}
+
+
+def lambdas(config: dict[str, object]) -> list[object]:
+    return [one["lambda"] for one in config["tuned"]]  # type: ignore[index, attr-defined]
+
+
+def test_an_added_grid_is_tuned_where_the_suite_tunes(tmp_path: Path) -> None:
+    """By the suite's rule: one row, whose parameters are chosen on validation data."""
+    data = {"dataset": "web10k-like:queries=30,features=8", "n": "[1]"}
+    tunes = str(written(tmp_path / "tunes.toml", suite_text(*GRIDS, protocol="graded", **data)))
+    plain = str(written(tmp_path / "plain.toml", suite_text(*GRIDS[1:], protocol="graded", **data)))
+    text = "erm:aggregator=label-pairs,surrogate=pairwise-logistic,optimizer=newton,lambda=[0.5,0.25]"
+    (label, config), *none = shown(tunes, text).items()
+    assert (label, lambdas(config), none) == (text, [0.5, 0.25], [])
+    alone = shown(tunes, text.replace("[0.5,0.25]", "0.5"))
+    assert [one["lambda"] for one in alone.values()] == [0.5]
+    # Nothing is tuned here, and so each point competes.
+    assert sorted(one["lambda"] for one in shown(plain, text).values()) == [0.25, 0.5]
+
+
+def test_a_component_beside_a_tuned_grid_is_tuned(tmp_path: Path) -> None:
+    text = suite_text(*GRIDS, protocol="graded", dataset="web10k-like:queries=30,features=8", n="[1]")
+    found = shown(str(written(tmp_path / "tunes.toml", text)), "surrogate=listnet")
+    whole = found.pop("surrogate=listnet, optimizer=newton, tuned")
+    assert lambdas(whole) == [1.0, 0.1, 0.01]
+    assert all("listnet" in json.dumps(one["surrogate"]) for one in whole["tuned"])  # type: ignore[attr-defined]
+    assert sorted(one["lambda"] for one in found.values()) == [3.0, 4.0]
+
+
+def test_labels_tell_parameters_apart_that_six_digits_do_not() -> None:
+    entry = ContenderEntry(use=parse("erm:lambda=[0.12345678,0.12345679,0.5]"), label="l={lambda}")
+    assert [label for label, _ in contenders(entry)] == ["l=0.12345678", "l=0.12345679", "l=0.5"]
+
+
+def test_a_run_says_what_the_data_make_smaller(tmp_path: Path) -> None:
+    """Where its answer is printed: in the terminal, on the pages, in JSON."""
+    suite = suite_text('use = "random-scores"', protocol="btl:design=50,heldout=50", n="[1000, 2000]", repetitions=1)
+    words = ["run", "--suite", str(written(tmp_path / "s.toml", suite)), "--workers", "1", "--out"]
+    said = [CliRunner().invoke(main, [*words, str(tmp_path / "out"), *form]) for form in ((), ("--json",))]
+    assert [one.exit_code for one in said] == [0, 0]
+    facts = json.loads(said[1].stdout)
+    design = json.loads((tmp_path / "out" / "run.json").read_text())["sources"][0]["units"]["design"]
+    n, texts = (20 * design, 40 * design), [one["text"] for one in facts["notices"] if one["kind"] == "smaller"]
+    expected = f"Experiment a: n = {n[0]:,}, {n[1]:,} judgments instead of 1,000, 2,000."
+    assert expected in texts
+    assert any(text.startswith(f"{design} design and ") and "instead of 50 and 50" in text for text in texts)
+    pages = [(tmp_path / "out" / f"leaderboard.{form}").read_text() for form in ("md", "html")]
+    for answer in (said[0].stdout, *pages):
+        for text in texts:
+            assert "".join(text.split()) in "".join(answer.split())
+    whole = api.planned(str(written(tmp_path / "w.toml", suite.replace("=50", "=10").replace("24", "60"))))
+    assert whole.plan.smaller == ()

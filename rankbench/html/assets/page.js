@@ -40,7 +40,12 @@
     tip.style.left = `${Math.max(left, 4)}px`;
     tip.style.top = `${fits ? below : event.clientY - tip.offsetHeight - 8}px`;
   };
-  const config = () => {
+  // Names of rows are cut to a length, those as they are that would be alike; a letter has some 6 pixels.
+  const limit = names => {
+    const most = window.innerWidth < 600 ? 120 : 240;
+    return new Set(names.map(name => name.slice(0, most / 8))).size < new Set(names).size ? 0 : most;
+  };
+  const config = names => {
     const ink = dark.matches ? "#e8e8e8" : "#1b1b1b", line = dark.matches ? "#44484d" : "#dddddd";
     return {
       background: "transparent", title: {color: ink}, view: {stroke: null}, rule: {color: ink},
@@ -48,7 +53,7 @@
       axis: {
         labelColor: ink, titleColor: ink, gridColor: line, domainColor: ink, tickColor: ink,
         titleFontWeight: "normal", titleFontSize: 12, labelFontSize: 12, labelSeparation: 6,
-        labelLimit: window.innerWidth < 600 ? 120 : 240,
+        labelLimit: limit(names),
       },
       // The first label, moved into the plot, would cover the second, often zero, and every other one would go.
       axisXQuantitative: {labelFlush: false},
@@ -221,7 +226,7 @@
       const embedded = await vegaEmbed(plots.appendChild(place), tinted(spec), {
         // A hidden series leaves a layer empty, of which Vega would warn.
         logLevel: vega.Error, ast: true, renderer: "svg", actions: false, defaultStyle: false, tooltip: show,
-        config: config(),
+        config: config(chart.series.map(one => one.name)),
         loader: {load: () => Promise.reject(new Error("no network"))},
       });
       views.push(embedded.view);

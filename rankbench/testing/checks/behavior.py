@@ -64,8 +64,8 @@ def labels_do_not_matter(subject: Subject) -> None:
         if not same((found,), (other,)):
             raise CheckFailed(
                 f"other labels give other scores of {where}. A run hides the labels, as it judges contenders by them. "
-                "Learn from `block.comparisons` where there are some, from labels where there are none (protocol "
-                "'graded'), or declare `needs_truth = True`, for an oracle that does not compete"
+                "Learn from `block.comparisons`. Where it is empty (protocol 'graded'), labels are there to learn "
+                "from. For an oracle, which does not compete, declare `needs_truth = True`"
             )
 
 
