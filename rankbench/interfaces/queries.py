@@ -184,7 +184,7 @@ class Orders(_Judgments):
         Place of the item on the ballot, from 0, not decreasing within a ballot; items of
         one place are tied.
     weights : ndarray of float64, shape (n,)
-        Number of voters who cast it; positive and finite.
+        Sum over the voters who cast it; positive and finite.
     """
 
     starts: NDArray[np.int64]

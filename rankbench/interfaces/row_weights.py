@@ -1,4 +1,4 @@
-"""Columns of counts weigh the rows of a table; weights that would be lost in rounding are rejected."""
+"""A row may stand for several votes, its count, or have a weight; weights lost in rounding are rejected."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from rankbench.core.text import count_text, listed, plain_name, short_repr
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 
-WEIGHTLESS = "weightless"
-"""Role, beside ``weight``, of a weight's column where it is 0 in some rows, which are left out."""
+NOTHING = {"weight": "weightless", "count": "countless"}
+"""Roles, beside ``weight`` and ``count``, of their columns where these are 0 in some rows, which are left out."""
+
+MOST_VOTES = 10_000_000
+"""Most votes that rows with counts become; of more, rows keep their counts, and votes are only summed."""
 
 _WEIGHTS = "weights"
 
@@ -38,15 +41,18 @@ _BETWEEN = {"of", "cast"}
 _BESIDE = {*_BETWEEN, "total", "num", "number", "vote", "voter", "ballot"}
 """Words that such a name may have as well: number of votes, ballot count."""
 
+EXACT = 2.0**53
+"""Whole numbers below it are exact as floats."""
+
 _RATIO = 1e15
 _HUGE, _TINY = 1e100, 1e-100
 
 
 def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of a log by role, with a column of counts as its ``weight``.
+    """Return the columns of a log by role, with a column that is called like counts as its ``count``.
 
-    One pass over the columns that are called like counts. A column of whole numbers weighs rows, and rows of 0 are
-    to be left out: the column is `WEIGHTLESS` as well. Of 1 in every row it says nothing, and words are no counts.
+    One pass over the columns that are called like counts. A column of whole numbers counts votes, and rows of 0 are
+    to be left out: the column is among `NOTHING` as well. Of 1 in every row it says nothing, and words are no counts.
 
     Parameters
     ----------
@@ -54,52 +60,94 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     roles : mapping of str to str
         Columns by role, given or guessed.
     given : mapping of str to str
-        The user's: what they say of ``weight`` decides.
+        The user's: what they say of ``count`` or of ``weight`` decides.
 
     Raises
     ------
     InputError
-        Several columns may weigh the rows, or one that is called like counts holds other numbers, or 1, 2, 3, ...
+        Several columns may count votes, or one that is called like counts holds other numbers, or 1, 2, 3, ...
     """
-    taken = set(roles.values())
+    standard = "" if "count" in given else roles.get("count", "")
+    taken, told = {name for role, name in roles.items() if role != "count"}, bool({"count", "weight"} & given.keys())
+    taken |= {given["count"]} if given.get("count") else set()
     called = {name: counts_called(name) for name in raw.collect_schema() if name not in taken}
     # Beside two sides games, wins and totals may be anything.
     named = [name for name, how in called.items() if how == "counts" or (how and "left" not in roles)]
-    if "weight" not in given:
+    if not told:
         without_counts((name for name in called if name not in named), roles)
-    if "weight" in given or not named:
+    if told or not named:
         return _without_nothing(raw, roles)
     rows, *facts = raw.select(pl.len(), *map(_facts_of, named)).collect(engine="streaming").row(0)
-    likely, why = list[str](), ""
+    likely, whole, why = list[str](), dict[str, bool](), ""
     for name, found in zip(named, facts, strict=True):
         numbers, low, high = found["numbers"], found["low"], found["high"]
-        if not numbers or (low == high == 1 and numbers == rows):
+        own = name == standard
+        if not own and (not numbers or (low == high == 1 and numbers == rows)):
             continue
         perhaps = called[name] != "counts"
         if perhaps and (low < 0 or (called[name] == "perhaps" and found["whole"] < rows)):
             continue
         likely.append(name)
-        whole = found["whole"] == rows or plain_name(name) == _WEIGHTS
+        whole[name] = found["whole"] == rows and plain_name(name) != _WEIGHTS
         if perhaps:
             why = f"{short_repr(name)} may say how many votes a row stands for"
-        elif not (low >= 0 and high > 0 and numbers == rows and whole):
+        elif not own and not (
+            low >= 0 and high > 0 and numbers == rows and (whole[name] or plain_name(name) == _WEIGHTS)
+        ):
             why = f"{short_repr(name)} is called like a column of counts, but holds other values than 0, 1, 2, ..."
-        elif low in (0, 1) and high - low + 1 == rows > 1 and _distinct(raw, name) == rows:
+        elif numbers and low in (0, 1) and high - low + 1 == rows > 1 and _distinct(raw, name) == rows:
             why = f"{short_repr(name)} may count votes, or number the rows from {low:g} to {high:,g}"
-    weights = ([roles["weight"]] if "weight" in roles else []) + likely
-    if likely and len(weights) > 1:
-        why = f"{listed(weights)} may each say how many votes a row stands for"
+    several = ([roles["weight"]] if "weight" in roles and likely != [standard] else []) + likely
+    if likely and len(several) > 1:
+        why = f"{listed(several)} may each say how many votes a row stands for"
     elif likely and not why and "left_wins" in roles:
         why = f"{short_repr(likely[0])} may count the games of a series, or series that went alike"
     if why:
+        # Of numbers of rows and of whole numbers the count is meant, of others the weight of one vote.
         choices = " | ".join(
-            f"--columns {shlex.quote(f'weight={name}')} weighs each row by {short_repr(name)}" for name in weights
+            f"--columns {shlex.quote(f'count={name}')} counts each row {short_repr(name)} times"
+            if whole[name]
+            else f"--columns {shlex.quote(f'weight={name}')} weighs each row by {short_repr(name)}"
+            for name in likely
         )
-        raise InputError(f"{why}: {choices} | --columns weight= counts each row once")
-    if not likely:
+        raise InputError(f"{why}: {choices} | --columns count= counts each row once")
+    if not likely or likely == [standard]:
         return _without_nothing(raw, roles)
-    remark(f"{short_repr(likely[0])} weighs the rows: each counts so many times (--columns weight= counts each once)")
-    return _without_nothing(raw, {**roles, "weight": likely[0]})
+    if not whole[likely[0]]:
+        remark(f"{short_repr(likely[0])} weighs the rows (--columns weight= weighs none)")
+        return _without_nothing(raw, {**roles, "weight": likely[0]})
+    remark(f"{short_repr(likely[0])} counts votes (--columns count= counts each row once)")
+    return _without_nothing(raw, {**roles, "count": likely[0]})
+
+
+def votes_counted(frame: pl.LazyFrame, kept: pl.Expr, noun: str) -> int:
+    """Return how many votes the rows of a table with a column ``count`` are, as a remark says.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+    kept : Expr
+        Rows that are not left out.
+    noun : str
+        "votes" or "ballots".
+
+    Raises
+    ------
+    InputError
+        They are more than floats count.
+    """
+    count = _number("count").filter(kept)
+    rows, votes = frame.select((count > 0).sum(), count.sum().alias("votes")).collect(engine="streaming").row(0)
+    if votes >= EXACT:
+        raise InputError(f"counts add up to {votes:.3g} {noun}, and sums are exact below 2^53 alone", column="count")
+    if votes != rows:
+        remark(f"{count_text(rows, 'row')} are {votes:,.0f} {noun}")
+    return int(votes)
+
+
+def left_out(roles: Mapping[str, str]) -> list[pl.Expr]:
+    """Return in which rows the weight, or the count, is 0, where it is in some."""
+    return [weightless(roles[role]) for role in NOTHING.values() if role in roles]
 
 
 def counts_called(name: str) -> Literal["counts", "share", "perhaps", ""]:
@@ -127,15 +175,17 @@ def without_counts(names: Iterable[str], roles: Mapping[str, str]) -> None:
 
 
 def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """Return columns by role, with a weight that is 0 somewhere as `WEIGHTLESS` too; a remark counts rows."""
-    dtype = raw.collect_schema()[roles["weight"]] if "weight" in roles else None
-    if dtype is None or not (dtype.is_numeric() or dtype == pl.String):
-        return dict(roles)  # the check refuses what is no number
-    count = raw.select(weightless(roles["weight"]).sum()).collect(engine="streaming").item()
-    if not count:
-        return dict(roles)
-    remark("rankbench leaves out " + count_text(count, "row", f"whose {short_repr(roles['weight'])} is 0"))
-    return {**roles, WEIGHTLESS: roles["weight"]}
+    """Return columns by role, with weights and counts that are 0 somewhere among `NOTHING`; a remark counts rows."""
+    found, schema = dict(roles), raw.collect_schema()
+    for role, nothing in NOTHING.items():
+        name = roles.get(role, "")
+        # The check refuses what is no number.
+        if not name or not (schema[name].is_numeric() or schema[name] == pl.String):
+            continue
+        if rows := raw.select(weightless(name).sum()).collect(engine="streaming").item():
+            remark("rankbench leaves out " + count_text(rows, "row", f"whose {short_repr(name)} is 0"))
+            found[nothing] = name
+    return found
 
 
 def _number(name: str) -> pl.Expr:

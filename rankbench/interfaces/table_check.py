@@ -212,6 +212,20 @@ class TableCheck:
         self.refuse(~(weight.is_finite() & (weight > 0)), frame["weight"], "weight {} is not positive and finite")
         return weight
 
+    def counts(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the column ``count``, whole numbers from 0."""
+        given, beside = (
+            frame["count"],
+            "whole number of votes (--columns weight=NAME,count= says the weight of one vote)",
+        )
+        if given.dtype == pl.Boolean:
+            raise self.error("the column holds Boolean, not numbers", 0, "count")
+        number = given.cast(pl.Float64, strict=False) if not given.dtype.is_nested() else self.cast(given, pl.Float64())
+        self.refuse(given.is_null(), given, MISSING)
+        good = number.is_finite() & (number >= 0) & (number == number.floor()) & (number < EXACT_BELOW)
+        self.refuse(~good.fill_null(False), given, f"{{}} is no {beside}")
+        return number.cast(pl.Int64).alias("count")
+
     def judge(self, frame: pl.DataFrame) -> pl.Series:
         """Return the column ``judge``; an empty name is a missing one, which CSV cannot always tell apart."""
         judge = frame["judge"]

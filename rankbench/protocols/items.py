@@ -206,14 +206,14 @@ def _unpack_crossed(prepared: Prepared) -> CrossedVotes:
 
 def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:
     orders = log.orders
-    judges = {} if log.judges is None else {"judges": log.judges}
-    return pack("ballots", **{name: getattr(orders, name) for name in _ORDERS}, **judges)
+    known = {name: of for name, of in (("judges", log.judges), ("counts", log.counts)) if of is not None}
+    return pack("ballots", **{name: getattr(orders, name) for name in _ORDERS}, **known)
 
 
 def _unpack_ballots(prepared: Prepared) -> Ballots:
     found: dict[str, Any] = unpack(prepared.arrays, "ballots")
     orders = Orders(*(found[name] for name in _ORDERS))
-    return Ballots(list(prepared.units["design"]), orders, found.get("judges"))
+    return Ballots(list(prepared.units["design"]), orders, found.get("judges"), found.get("counts"))
 
 
 def _cell(cell: str, ranking: ItemRanking, log: RankedLog, aggregator: Aggregator) -> CellResult:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankbench.core.component import Component
 from rankbench.core.text import count_text, listed
 from rankbench.data.tables.checks import judgments_of, table_kind
-from rankbench.data.tables.orders import load_orders, take_orders
+from rankbench.data.tables.orders import load_orders, single_ballots, take_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import PREDICTION, sees_covariates
@@ -265,7 +265,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
 
 
 def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
-    """Return the comparisons that the ballots of a log imply; a ballot is a judge.
+    """Return the comparisons that the ballots of a log imply; the voter of a ballot is a judge.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     InputError
         The ballots imply no comparison, or too many.
     """
-    log = load_orders(orders)
+    log = single_ballots(load_orders(orders))
     check_implied(log.orders)
     names = sorted(set(log.items))
     number = {name: i for i, name in enumerate(names)}

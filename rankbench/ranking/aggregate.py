@@ -31,7 +31,7 @@ from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, QueryTables, by_formula, rank, ranking_table
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
-from rankbench.ranking.stream import FirstVotes
+from rankbench.ranking.stream import FirstVotes, first_of_counts
 from rankbench.ranking.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.ranking.votes import NO_TIMES
 
@@ -331,10 +331,10 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
     """Yield the queries with their judgments and how many, by name; votes as sums by pair where that is enough."""
     frame = source.frame
     names = frame.collect_schema().names()
-    votes = (~pl.col(REST)).sum() if REST in names else pl.len()
+    votes = pl.col("count").sum() if "count" in names else (~pl.col(REST)).sum() if REST in names else pl.len()
     if source.table.row == "comparisons" and sums and isinstance(aggregator, CountAggregator):
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
-        weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
+        weight = pl.col("weight").sum() if "weight" in names else votes.cast(pl.Float64)
         frame = frame.group_by(keys).agg(weight.alias("weight"), votes.alias(_ROWS)).sort(keys)
     by_name = frame.with_columns(pl.col("query_id").cast(pl.String)).sort("query_id", maintain_order=True)
     whole, first = by_name.collect(engine="streaming"), 0
@@ -360,6 +360,8 @@ def _findings(source: LogSource, first_votes: FirstVotes, names: list[str], *, q
     if source.table.row != "comparisons":
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()
+    if "count" in frame.collect_schema():
+        frame = first_of_counts(frame.head(LOOKED_AT + 1).collect(engine="streaming"), LOOKED_AT + 1).lazy()
     judged = "judge" in frame.collect_schema()
     if first_votes.frames:
         frame = pl.concat(first_votes.frames).lazy()

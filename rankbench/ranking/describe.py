@@ -199,14 +199,16 @@ def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> TableSu
     """
     names, places = table.collect_schema().names(), pl.col("ranking").list.eval(pl.element().list.len())
     weight = pl.col("weight") if "weight" in names else pl.lit(1.0)
+    cast = pl.col("count").sum() if "count" in names else pl.len()
     judge = pl.col("judge") if "judge" in names else pl.lit(None, pl.String)
 
     def counted(batch: pl.DataFrame) -> list[pl.DataFrame]:
-        ballots = batch.select("query_id", length=places.list.sum(), tied=places.list.max() > 1)
+        times = pl.col("count") if "count" in names else pl.lit(1, pl.Int64)
+        ballots = batch.select("query_id", length=places.list.sum(), tied=places.list.max() > 1, len=times)
         ranked = _exploded(batch.select("query_id", item="ranking").explode("item", empty_as_null=False))
         return [
-            ballots.group_by("query_id", "length").agg(pl.len(), pl.col("tied").sum()),
-            batch.group_by(weight.alias("weight")).len(),
+            ballots.group_by("query_id", "length").agg(pl.col("len").sum(), (pl.col("tied") * pl.col("len")).sum()),
+            batch.group_by(weight.alias("weight")).agg(cast.alias("len")),
             batch.group_by(judge.alias("judge")).len(),
             ranked,
             _exploded(batch.unique("query_id").select("query_id", item="candidates"))

@@ -20,6 +20,7 @@ from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.drift import drift
 from rankbench.ranking.judges import position_bias, repeats, votes_with_points
 from rankbench.ranking.suspicions import Findings, count_and_first, lookalikes, mirrored_votes, odd
+from rankbench.ranking.votes import refuse_counts
 
 DENSE = 3000
 """Most items whose triples are counted by products of dense matrices (36 MB each)."""
@@ -220,6 +221,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
       ``repeats`` and ``mirrored`` as in `rankbench.ranking.suspicions.Findings`, the last of the first 262,144 votes;
     - ``lookalikes`` and ``odd_names``, names of items.
     """
+    refuse_counts(table)
     votes = votes_with_points(table)
     schema = votes.collect_schema()
     wanted = {name: fact for name, fact in _FACTS.items() if schema.keys() >= {*fact.meta.root_names()}}

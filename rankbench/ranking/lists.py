@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.core.runtime import resample_entropy
 from rankbench.core.text import first_of, short_repr
 from rankbench.data.readers.choose import is_pattern, part_files
 from rankbench.data.readers.frame_source import readable
@@ -27,6 +28,7 @@ from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.queries import Orders, Selections
+from rankbench.interfaces.row_weights import MOST_VOTES
 from rankbench.ranking.ranked_log import ItemTallies, WholeLog
 from rankbench.ranking.sampling_units import Units, units_of_lists
 from rankbench.ranking.votes import NO_TIMES
@@ -41,42 +43,31 @@ class Ballots(WholeLog):
     items : list of str, length m
     orders : Orders
     judges : ndarray of int64, shape (ballots,), or None
-        Whose ballot it is, where judges are the units. Else voters are, where weights are whole numbers
-        (a ballot of weight w was cast by w voters); else ballots.
+        Whose ballot it is, where judges are the units. Else voters are, or ballots where nobody counted voters.
+    counts : ndarray of int64, shape (ballots,), or None
+        Number of voters who cast each ballot; None: one each.
     """
 
     items: list[str]
     orders: Orders
     judges: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] | None = None
 
     @property
     def by_judge(self) -> bool:  # type: ignore[override]
         """True if judges are the units."""
         return self.judges is not None
 
-    @property
-    def _voters(self) -> bool:
-        weights = self.orders.weights
-        whole = bool((weights == np.rint(weights)).all()) and weights.sum() < 2**24
-        return self.judges is None and whole
-
     @cached_property
-    def _unit(self) -> NDArray[np.int64]:
-        """The judge or the ballot of each ballot, (ballots,); the ballot of each voter."""
-        if self.judges is not None:
-            return self.judges
-        each = np.arange(len(self.orders))
-        return np.repeat(each, self.orders.weights.astype(np.int64)) if self._voters else each
+    def _times(self) -> NDArray[np.int64]:
+        """Number of voters who cast each ballot, (ballots,)."""
+        return np.ones(len(self.orders), np.int64) if self.counts is None else self.counts
 
     @cached_property
     def units(self) -> Units:
         """Independent units, and the votes in them."""
-        orders, m, unit = self.orders, len(self.items), self._unit
-        if self._voters:
-            voters = orders.weights
-            judged = np.bincount(orders.items, np.repeat(voters, np.diff(orders.starts)), m).astype(np.float64)
-            return Units(round(voters.sum()), float(voters.sum()), judged, judged, judged)
-        return units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
+        orders = self.orders
+        return units_of_lists(orders.items, orders.starts, self.judges, orders.weights, len(self.items), self._times)
 
     def tallies(self) -> ItemTallies:
         """Return the ballots that name each item, and those that put nothing before it."""
@@ -86,15 +77,27 @@ class Ballots(WholeLog):
         best = np.repeat(np.minimum.reduceat(orders.places, orders.starts[:-1]), lengths)
         first = np.where(orders.places == best, weights, 0.0)
         named, won = (np.bincount(orders.items, each, m).astype(np.float64) for each in (weights, first))
-        return ItemTallies(named, won, "ballots", "firsts", len(orders), float(orders.weights.sum()))
+        return ItemTallies(named, won, "ballots", "firsts", int(self._times.sum()), float(orders.weights.sum()))
 
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.orders
-        if times is not None and self._voters:
-            said = replace(said, weights=np.bincount(self._unit, times, len(said)).astype(np.float64))
-        elif times is not None:
-            said = replace(said, weights=said.weights * times[self._unit])
+        if times is not None:
+            one = said.weights / self._times if self.judges is None else said.weights
+            said = replace(said, weights=one * (times if self.judges is None else times[self.judges]))
         return call_aggregator(aggregator, said, len(self.items))
+
+    def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+        """Yield how often each resample draws each judge, or each ballot by any of its voters."""
+        if self.judges is not None or self.counts is None:
+            yield from super()._drawn(resamples, seed)
+        elif (voters := int(self.counts.sum())) <= MOST_VOTES:
+            ballot = np.repeat(np.arange(len(self.counts)), self.counts)
+            for times in super()._drawn(resamples, seed):
+                yield np.bincount(ballot, times, len(self.counts)).astype(np.int64)
+        else:
+            rng = np.random.default_rng(np.random.SeedSequence(resample_entropy(seed, voters)))
+            for _ in range(resamples):
+                yield rng.multinomial(voters, self.counts / voters)
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,), the same where a chain of ballots connects them."""
@@ -135,8 +138,8 @@ class Sessions(WholeLog):
     @cached_property
     def units(self) -> Units:
         """Independent units, and the votes in them."""
-        shown, each = self.selections, np.arange(len(self.selections))
-        return units_of_lists(shown.items, shown.starts, each, np.ones(len(shown)), len(self.items))
+        shown = self.selections
+        return units_of_lists(shown.items, shown.starts, None, np.ones(len(shown)), len(self.items))
 
     def tallies(self) -> ItemTallies:
         """Return how often each item was shown, and clicked."""
@@ -188,7 +191,7 @@ def load_ballots(frame: pl.LazyFrame, *, judges: bool = False) -> Ballots:
         No rows; `judges`, and the log does not name two of them, or not all.
     """
     log = load_orders(frame)
-    return Ballots(log.items, log.orders, _judges(frame) if judges else None)
+    return Ballots(log.items, log.orders, _judges(frame) if judges else None, log.counts)
 
 
 def load_sessions(frame: pl.LazyFrame) -> Sessions:

@@ -80,6 +80,7 @@ class Filter:
             options = "--without, --without-judge and --min-votes"
             raise SpecError(f"{options} leave out items and judges of votes and of ballots; these are {table}")
         weight = pl.col("weight") if "weight" in names else pl.lit(1.0)
+        weight = weight * pl.col("count") if "count" in names else weight
         own = pl.lit(value=True)
         if self.without_judge:
             if "judge" not in names:

@@ -205,6 +205,11 @@ def _unchecked(path: Path, roles: Mapping[str, str]) -> ParquetLog | None:
     names = all(schema[name] in texts for name in ("winner", "loser")) and (judge in texts or judge.is_integer())
     if not names or not weight.is_numeric() or schema.get("tie", pl.Boolean()) != pl.Boolean:
         return None
+    if "count" in roles:
+        value = pl.col(roles["count"])
+        whole = raw.collect_schema()[roles["count"]].is_integer()
+        if "weight" in roles or not whole or _some(raw, value.is_null() | (value < 1)):
+            return None
     if whole_ids(raw, roles) is not raw or ("weight" in roles and _some(raw, weightless(roles["weight"]))):
         return None
     # Counting does not look at the queries.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -260,6 +260,11 @@ class WholeLog(RankedLog):
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
 
+    def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+        """Yield how often each resample draws each unit, (G,)."""
+        draws = draws_of(self.units.count, resamples, seed)
+        return map(draws.times, range(resamples))
+
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""
         return self._again(aggregator, None)
@@ -268,11 +273,10 @@ class WholeLog(RankedLog):
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
         """Return the scores of resamples of the units, (B, m)."""
-        draws = draws_of(self.units.count, resamples, seed)
         drawn = np.full((resamples, len(self.items)), np.nan)
-        for r, row in enumerate(drawn):
+        for row, times in zip(drawn, self._drawn(resamples, seed), strict=True):
             try:
-                row[:] = self._again(aggregator, draws.times(r))
+                row[:] = self._again(aggregator, times)
             except (ContenderDiverged, InputError):
                 continue
         return drawn

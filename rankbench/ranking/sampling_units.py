@@ -226,14 +226,36 @@ _WON = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
 
 
 def units_of_lists(
-    items: NDArray[np.int32], starts: NDArray[np.int64], units: NDArray[np.int64], weights: NDArray[np.float64], m: int
+    items: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    units: NDArray[np.int64] | None,
+    weights: NDArray[np.float64],
+    m: int,
+    counts: NDArray[np.int64] | None = None,
 ) -> Units:
-    """Return the units of lists: list b names ``items[starts[b]:starts[b + 1]]`` and belongs to ``units[b]``."""
-    lengths = np.diff(starts)
-    unit, weight = np.repeat(units, lengths), np.repeat(weights, lengths)
+    """Return the units of lists.
+
+    Parameters
+    ----------
+    items : ndarray of int32
+    starts : ndarray of int64, shape (lists + 1,)
+        List b names ``items[starts[b]:starts[b + 1]]``.
+    units : ndarray of int64, shape (lists,), optional
+        Unit of each list; by default single lists are the units.
+    weights : ndarray of float64, shape (lists,)
+    m : int
+    counts : ndarray of int64, shape (lists,), optional
+        Number of lists that share the weight of each row; one by default.
+    """
+    lengths, times = np.diff(starts), np.ones(len(weights)) if counts is None else counts
+    weight, squares = np.repeat(weights, lengths), np.repeat(weights**2 / times, lengths)
+    votes = _shared(_sums(items, weight, m), _sums(items, squares, m))
+    if units is None:
+        whole = _shared(np.array([weights.sum()]), np.array([(weights**2 / times).sum()]))[0]
+        return Units(int(times.sum()), float(whole), votes, votes, votes)
     sizes = np.bincount(units, weights)
-    judged = _by_item(items, unit, weight, m)
-    return Units(len(sizes), effective(sizes), judged, _kish(items, weight, m), judged)
+    judged = _by_item(items, np.repeat(units, lengths), weight, m)
+    return Units(len(sizes), effective(sizes), judged, votes, judged)
 
 
 def _by_item(

@@ -51,8 +51,9 @@ class LogStream:
     Parameters
     ----------
     frame : LazyFrame
-        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (a number) and
-        ``tie`` (a boolean), and the judges' column if it is asked for; others are not read.
+        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (a number) or ``count``
+        (positive whole numbers), and ``tie`` (a boolean), and the judges' column if it is asked for; others are not
+        read.
     items : Codes
         Numbering of the items.
     judge : str, optional
@@ -66,8 +67,8 @@ class LogStream:
 
     Attributes
     ----------
-    tied, weighted : bool
-        Whether the log has such a column.
+    tied, weighted, counted : bool
+        Whether the log has ties, weights or counts, and counts; these have no weights beside them.
     uneven : bool
         Whether some weight was not 1 since this was last set to False.
     unsigned : int
@@ -94,16 +95,19 @@ class LogStream:
         self.items, self.judge = items, judge
         self.judges = None if judge is None else CategoryCodes()
         self.rows, self.votes, self.first = 0, 0, first
-        self.tied, self.weighted = "tie" in schema, "weight" in schema
+        self.tied, self.counted = "tie" in schema, "count" in schema
+        self.weighted = self.counted or "weight" in schema
         self.uneven = False
         columns = [items.expression("winner"), items.expression("loser")]
         if self.tied:
             columns.append(_flag(schema["tie"]))
-        if self.weighted:
+        if "weight" in schema:
             dtype = schema["weight"]
             if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
                 raise InputError(f"weights must be numbers, not {short_repr(str(dtype))}", column="weight")
             columns.append(pl.col("weight").cast(pl.Float64, strict=False))
+        if self.counted:
+            columns.append(pl.col("count").cast(pl.Float64, strict=False))
         if REST in schema:
             columns.append(pl.col(REST))
         if judge is not None and self.judges is not None:
@@ -157,7 +161,7 @@ class LogStream:
         """Keep the first rows of the log with the names of what is coded."""
         if self.first_votes is None or not self.first_votes.lacking():
             return
-        rows = frame.head(self.first_votes.lacking())
+        rows = first_of_counts(frame, self.first_votes.lacking())
         coded = {"winner": self.items, "loser": self.items} | ({"judge": self.judges} if self.judges else {})
         named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
         self.first_votes.frames.append(rows.with_columns(named))
@@ -165,10 +169,13 @@ class LogStream:
     def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])
         ties = frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else NO_TIES
-        piece = LogPiece(winners, losers, ties, frame["weight"].to_numpy() if self.weighted else NO_WEIGHTS)
-        self.uneven |= bool((piece.weights != 1).any())
+        # Counts of votes without weights are sums of weights of 1.
+        weights = frame["count" if self.counted else "weight"].to_numpy() if self.weighted else NO_WEIGHTS
+        piece = LogPiece(winners, losers, ties, weights)
+        self.uneven |= not self.counted and bool((weights != 1).any())
         self.rows += len(piece)
-        self.votes += len(piece) - (int(frame[REST].sum()) if REST in frame.columns else 0)
+        self.votes += int(weights.sum()) if self.counted else len(piece)
+        self.votes -= int(frame[REST].sum()) if REST in frame.columns else 0
         self.unsigned += frame["judge"].null_count() if self.judges is not None else 0
         judges = None if self.judges is None or self.unsigned else self.judges.batch(frame["judge"])[0]
         return piece, judges
@@ -186,7 +193,7 @@ class LogStream:
         name = self.judge if column == "judge" and self.judge else column
         if (given := self.frame.select(name).slice(self.rows, 1).collect().item()) is None:
             return InputError(f"the {column} is missing", row=row, column=column)
-        expected = "a number" if column == "weight" else "true or false"
+        expected = {"weight": "a number", "count": "a whole number"}.get(column, "true or false")
         return InputError(f"{short_repr(given)} is not {expected}", row=row, column=column)
 
 
@@ -207,6 +214,23 @@ def _sound(frame: pl.DataFrame, needed: Sequence[str]) -> int:
     columns = (frame.get_column(name) for name in needed)
     nulls = (column.is_null().arg_max() or 0 for column in columns if column.null_count())
     return min(nulls, default=frame.height)
+
+
+def first_of_counts(frame: pl.DataFrame, limit: int) -> pl.DataFrame:
+    """Return the first votes of a table, a row each, whose rows may have counts.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    limit : int
+        Most votes to return.
+    """
+    rows = frame.head(limit)
+    if "count" not in rows.columns:
+        return rows
+    before = pl.col("count").cum_sum() - pl.col("count")
+    times = rows.select(pl.min_horizontal("count", (limit - before).clip(0))).to_series().cast(pl.Int64).to_numpy()
+    return rows.drop("count")[np.repeat(np.arange(len(times)), times)]
 
 
 def log_schema(frame: pl.LazyFrame) -> pl.Schema:

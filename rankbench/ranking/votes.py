@@ -15,7 +15,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.covariate_aggregator import PREDICTION, Covariates, CovariateVotes
 from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.queries import Comparisons
-from rankbench.interfaces.row_weights import check_weights
+from rankbench.interfaces.row_weights import MOST_VOTES, check_weights
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.partial_counts import count_clusters
 
@@ -177,6 +177,22 @@ def all_ones(n: int) -> NDArray[np.float64]:
     return np.broadcast_to(np.ones(1), n)
 
 
+def refuse_counts(comparisons: pl.LazyFrame) -> None:
+    """Refuse a table whose rows have counts, as they are too many votes for a row each.
+
+    Raises
+    ------
+    InputError
+        It has a column ``count``.
+    """
+    if "count" in comparisons.collect_schema():
+        raise InputError(
+            f"counts add up to more than {MOST_VOTES:,} votes, too many to be looked at one by one. A method of counts "
+            "ranks them",
+            column="count",
+        )
+
+
 def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     """Collect a table of comparisons, its texts as numbers: 4 bytes a name, however long that is.
 
@@ -190,6 +206,7 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     LazyFrame
         Of what is in memory; texts are categories, those of winners and losers the same.
     """
+    refuse_counts(comparisons)
     schema = comparisons.collect_schema()
     texts = [name for name, dtype in schema.items() if dtype == pl.String]
     kinds = {name: pl.Categorical(pl.Categories.random(namespace=name)) for name in texts}
@@ -201,7 +218,7 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
 
 def in_log_order(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     """Return a table of comparisons without their times: they are loaded in the order of the log."""
-    kept = ("query_id", "winner", "loser", "judge", "weight", "tie", REST)
+    kept = ("query_id", "winner", "loser", "judge", "weight", "count", "tie", REST)
     names = comparisons.collect_schema().names()
     return comparisons.select(name for name in kept if name in names)
 

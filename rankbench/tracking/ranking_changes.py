@@ -44,6 +44,7 @@ from rankbench.plugin import manager
 from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.open import open_source
 from rankbench.ranking.sampling_units import ENOUGH
+from rankbench.ranking.votes import refuse_counts
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family
 
 
@@ -177,6 +178,7 @@ def _votes(path: Path, columns: str) -> pl.DataFrame:
     source = open_source(path, columns=columns).judged()
     if not isinstance(source.table, ComparisonTable):
         raise SpecError(f"{path} holds {source.table}; rankbench compares rankings of votes alone")
+    refuse_counts(source.frame)
     return source.frame.collect()
 
 

@@ -46,23 +46,39 @@ def log(request: pytest.FixtureRequest) -> pl.DataFrame:
 @pytest.mark.parametrize(
     "name",
     [
-        *("count", "n", "freq", "Freq", "freq.", "weight", "weights", "votes", "# votes", "num_votes", "numVotes"),
+        *("count", "n", "freq", "Freq", "freq.", "votes", "# votes", "num_votes", "numVotes"),
         *("Number of votes", "Total votes", "votes cast", "Number of ballots", "# of ballots", "Ballot count"),
         "Count of voters",
     ],
 )
-def test_a_column_of_counts_weighs_the_rows(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
+def test_rows_with_counts_are_as_many_votes(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
+    path = stored(log.rename({"count": name}), tmp_path / "log.csv")
+    found, each = rankbench.aggregate(path), rankbench.aggregate(rows_of(log, "count"))
+    assert found.table.equals(each.table)
+    assert found.facts["n"] == each.facts["n"] == log["count"].sum()
+    noted = f"'{name}' counts votes (--columns count= counts each row once)"
+    assert (noted in found.notes) == (name != "count")
+    said = f"{len(log)} rows are {log['count'].sum():,} {'votes' if 'winner' in log.columns else 'ballots'}"
+    assert said in found.notes
+    once = rankbench.aggregate(path, columns="count=")
+    assert once.table.equals(rankbench.aggregate(log.drop("count")).table)
+    assert not {noted, said} & {*once.notes}
+    assert rankbench.aggregate(path, columns=f"count={name}").table.equals(found.table)
+
+
+@pytest.mark.parametrize("name", ["weight", "weights"])
+def test_weights_are_those_of_one_vote(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
+    """Scores are those of as many votes; there are as many votes as rows."""
     path = stored(log.rename({"count": name}), tmp_path / "log.csv")
     found, each = rankbench.aggregate(path), rankbench.aggregate(rows_of(log, "count"))
     assert found.table["item"].to_list() == each.table["item"].to_list()
     np.testing.assert_allclose(found.table["score"], each.table["score"], atol=1e-9)
     assert found.table["wins"].to_list() == each.table["wins"].to_list()
-    noted = f"'{name}' weighs the rows: each counts so many times (--columns weight= counts each once)"
+    assert found.facts["n"] == len(log)
+    noted = f"'{name}' weighs the rows (--columns weight= weighs none)"
     assert (noted in found.notes) == (name != "weight")
     once = rankbench.aggregate(path, columns="weight=")
     assert once.table.equals(rankbench.aggregate(log.drop("count")).table)
-    assert noted not in once.notes
-    assert rankbench.aggregate(path, columns=f"weight={name}").table.equals(found.table)
 
 
 def test_counts_beside_two_sides_in_csv_and_parquet(tmp_path: Path) -> None:
@@ -89,8 +105,10 @@ def test_what_may_be_no_count_is_asked_about(log: pl.DataFrame, values: Callable
     with pytest.raises(InputError) as caught:
         rankbench.aggregate(asked)
     assert why in str(caught.value)
-    assert "--columns weight=n weighs each row by 'n' | --columns weight= counts each row once" in str(caught.value)
-    once = rankbench.aggregate(asked, columns="weight=").table
+    whole = all(value == round(value or 0.5) for value in asked["n"])
+    how = "count=n counts each row 'n' times" if whole else "weight=n weighs each row by 'n'"
+    assert f"--columns {how} | --columns count= counts each row once" in str(caught.value)
+    once = rankbench.aggregate(asked, columns="count=").table
     assert once.equals(rankbench.aggregate(log.drop("count")).table)
 
 
@@ -99,7 +117,8 @@ def test_what_may_be_no_count_is_asked_about(log: pl.DataFrame, values: Callable
 def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, ending: str, tmp_path: Path) -> None:
     log = log.with_columns(count=pl.Series([0, *log["count"][1:]])).rename({"count": name})
     found = rankbench.aggregate(stored(log, tmp_path / f"log.{ending}"))
-    assert found.table.equals(rankbench.aggregate(log[1:], columns=f"weight={name}").table)
+    role = "weight" if name == "weight" else "count"
+    assert found.table.equals(rankbench.aggregate(log[1:], columns=f"{role}={name}").table)
     assert f"rankbench leaves out 1 row whose '{name}' is 0" in found.notes
 
 
@@ -110,34 +129,54 @@ def test_an_index_without_a_name_weighs_nothing(log: pl.DataFrame, tmp_path: Pat
 
 
 def test_two_columns_that_may_count_are_asked_about(log: pl.DataFrame) -> None:
-    for name in ("n", "weight"):
-        two = log.with_columns(pl.lit(7).alias(name))
+    two = log.with_columns(n=pl.lit(7))
+    for other in (two, two.rename({"count": "weight"})):
         with pytest.raises(InputError, match="may each say how many votes a row stands for") as caught:
-            rankbench.aggregate(two)
-        for choice in ("count", name):
-            assert f"--columns weight={choice} weighs each row by '{choice}'" in str(caught.value)
-        found = rankbench.aggregate(two, columns="weight=count").table
-        assert found.equals(rankbench.aggregate(log).table)
+            rankbench.aggregate(other)
+        assert "--columns count=n counts each row 'n' times" in str(caught.value)
+    found = rankbench.aggregate(two, columns="count=count").table
+    assert found.equals(rankbench.aggregate(log).table)
+
+
+@pytest.mark.parametrize("intervals", ["sandwich", "bootstrap"])
+def test_a_row_may_be_several_votes_of_one_weight(log: pl.DataFrame, intervals: str) -> None:
+    if "ranking" in log.columns and intervals == "sandwich":
+        return  # for votes alone
+    both = log.with_columns(weight=pl.Series([0.5, 2.0, 1.0, 0.25, 3.0, 1.5][: len(log)]))
+    found, each = (rankbench.aggregate(one, intervals=intervals) for one in (both, rows_of(both, "count")))
+    assert found.table.select(pl.exclude(pl.Float64)).equals(each.table.select(pl.exclude(pl.Float64)))
+    for name, column in found.table.select(pl.col(pl.Float64)).to_dict(as_series=True).items():
+        np.testing.assert_allclose(column, each.table[name], rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("value", [-1, 2.5, "few", None])
+def test_a_count_that_is_none_is_refused_with_its_row(log: pl.DataFrame, value: object, tmp_path: Path) -> None:
+    bad = log.with_columns(count=pl.Series([value, *map(type(value or 1), log["count"][1:])], strict=False))
+    path = stored(bad, tmp_path / "log.csv")
+    with pytest.raises(InputError, match=r"log.csv:2 \[count\]: ") as caught:
+        rankbench.aggregate(path)
+    assert value is None or "(--columns weight=NAME,count= says the weight of one vote)" in str(caught.value)
 
 
 def test_a_count_beside_games_won_is_asked_about() -> None:
     series = pl.DataFrame({"left": ["x"], "right": ["y"], "left_wins": [2], "right_wins": [1], "n": [3]})
     with pytest.raises(InputError, match="'n' may count the games of a series, or series that went alike"):
         rankbench.aggregate(series)
-    assert rankbench.aggregate(series, columns="weight=").table["votes"].to_list() == [3, 3]
+    assert rankbench.aggregate(series, columns="count=").table["votes"].to_list() == [3, 3]
     assert rankbench.aggregate(series, columns="weight=n").table["votes"].to_list() == [9, 9]
+    assert rankbench.aggregate(series, columns="count=n").table["votes"].to_list() == [9, 9]
 
 
 def test_words_and_ones_are_no_counts() -> None:
     for values in (["few", "some", "many", "few", "some", "many"], [1] * 6):
-        found = rankbench.aggregate(CITED.with_columns(count=pl.Series(values)))
+        found = rankbench.aggregate(CITED.with_columns(n=pl.Series(values)).drop("count"))
         assert found.table.equals(rankbench.aggregate(CITED.drop("count")).table)
         assert found.notes == rankbench.aggregate(CITED.drop("count")).notes
 
 
 def test_columns_of_ballots_are_said(tmp_path: Path) -> None:
     path = stored(CAST.rename({"ranking": "order", "count": "cast"}), tmp_path / "ballots.csv")
-    found = rankbench.aggregate(path, columns="ranking=order,weight=cast").table
+    found = rankbench.aggregate(path, columns="ranking=order,count=cast").table
     assert found.equals(rankbench.aggregate(CAST).table)
     with pytest.raises(InputError, match="there is no role 'winner' of columns"):
         rankbench.aggregate(path, columns="ranking=order,winner=cast")
@@ -304,7 +343,7 @@ def test_numbers_beside_a_winner_that_may_be_counts_are_asked_about(name: str, t
     path = stored(pl.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], name: [90, 10]}), tmp_path / "log.csv")
     with pytest.raises(InputError, match="may say how many votes a row stands for") as caught:
         rankbench.aggregate(path)
-    said = next(word for word in shlex.split(str(caught.value).replace("'s", "")) if word.startswith("weight="))
+    said = next(word for word in shlex.split(str(caught.value).replace("'s", "")) if word.startswith("count="))
     found = rankbench.aggregate(path, columns=said).table
     # Firth's penalty adds half a win to each side of two items.
     np.testing.assert_allclose(found["score"], np.log(90.5 / 10.5) / 2 * np.array([1, -1]), atol=1e-9)

@@ -46,7 +46,7 @@ def test_ballots_with_ties(tmp_path):
         [["Bob: the second"]],
         [["Ann", "Cy"], ["Dée"]],
     ]
-    assert frame["weight"].to_list() == [3, 2, 1]
+    assert frame["count"].to_list() == [3, 2, 1]
     assert frame["candidates"].to_list() == [["Ann", "Bob: the second", "Cy", "Dée"]] * 3
 
 
@@ -139,7 +139,7 @@ def test_bad_headers(tmp_path, old, new, row, said):
 @needs("preflib/netflix.soc")
 def test_the_netflix_election():
     frame = PreflibReader().scan(real("preflib/netflix.soc")).collect()
-    assert (frame.height, frame["weight"].sum()) == (24, 588)
+    assert (frame.height, frame["count"].sum()) == (24, 588)
     assert frame["ranking"][0].to_list() == [
         ["Beverly Hills Cop"],
         ["Mean Girls"],
@@ -177,7 +177,7 @@ def test_a_file_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
     source = open_source(path)
     found = source.frame.collect()
     assert found["query_id"].unique().to_list() == ["ward"]
-    assert dict(zip(map(str, found["ranking"].to_list()), found["weight"], strict=True)) == {
+    assert dict(zip(map(str, found["ranking"].to_list()), found["count"], strict=True)) == {
         str([[ADA], [BO]]): 7,
         str([[BO, DI], [ADA]]): 5,
         str([[DI], [BO], [ADA]]): 4,
@@ -200,7 +200,7 @@ def test_scottish_councils_write_no_quotes_and_spaces_at_ends(tmp_path: Path) ->
         [["Candidate One (Ind)"]],
         [["Candidate Two, or not"], ["Candidate One (Ind)"]],
     ]
-    assert found["weight"].to_list() == [155, 52]
+    assert found["count"].to_list() == [155, 52]
 
 
 @pytest.mark.parametrize(

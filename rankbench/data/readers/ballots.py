@@ -94,10 +94,10 @@ class PreflibFile:
             elif content:
                 if not self.seen:
                     self._begin(line)
-                ranking, weight = self._ballot(content, line)
-                rows.append((query, ranking, weight, self.candidates))
+                ranking, count = self._ballot(content, line)
+                rows.append((query, ranking, count, self.candidates))
         self._end(line)
-        return pl.DataFrame(rows, schema=orders_schema(("weight", "candidates")), orient="row")
+        return pl.DataFrame(rows, schema=orders_schema(("count", "candidates")), orient="row")
 
     def _error(self, message: str, line: int) -> InputError:
         return InputError(message, path=self.path, row=line)
@@ -133,12 +133,12 @@ class PreflibFile:
         ending = unpacked_name(self.path).rpartition(".")[2]
         self.type = self.header.get("DATA TYPE", (ending, 0))[0].lower()
 
-    def _ballot(self, text: str, line: int) -> tuple[list[list[str]], float]:
+    def _ballot(self, text: str, line: int) -> tuple[list[list[str]], int]:
         """Return a ballot's places, and how many voters cast it."""
         if (match := _BALLOT.fullmatch(text)) is None:
             raise self._error(f"{short_repr(text)} is not a ballot such as '12: 3,{{1,4}},2'", line)
-        weight = int(match[1])
-        if weight == 0:
+        count = int(match[1])
+        if count == 0:
             raise self._error("the ballot was cast by 0 voters", line)
         places = [[int(item) for item in re.findall(_NUMBER, place)] for place in re.findall(_PLACE, match[2])]
         ranked = [item for place in places for item in place]
@@ -156,8 +156,8 @@ class PreflibFile:
         before = self.seen.setdefault(tuple(tuple(sorted(place)) for place in places), line)
         if before != line:
             raise self._error(f"the same ballot is in line {before} already; their counts belong together", line)
-        self.voters += weight
-        return [[self.candidates[item - 1] for item in place] for place in places], float(weight)
+        self.voters += count
+        return [[self.candidates[item - 1] for item in place] for place in places], count
 
     def _end(self, line: int) -> None:
         """Check what the header counts."""
@@ -231,9 +231,12 @@ class BltReader(Reader):
         if gone:
             remark(f"rankbench takes withdrawn candidates out of the ballots: {listed(sorted(gone))}")
         candidates = [name for name in names if name not in gone]
-        schema = orders_schema(("weight", "candidates"))
+        # Whole numbers count voters; fractions, as counting by transfers leaves, weigh ballots.
+        counted = all(weight.is_integer() for weight in weights)
+        schema = orders_schema(("count" if counted else "weight", "candidates"))
         query = [Path(unpacked_name(path)).stem] * len(rankings)
-        rows = [query, rankings, weights, [candidates] * len(rankings)]
+        cast = [int(weight) for weight in weights] if counted else weights
+        rows = [query, rankings, cast, [candidates] * len(rankings)]
         return pl.DataFrame(dict(zip(schema, rows, strict=True)), schema=schema).lazy()
 
 

@@ -145,7 +145,7 @@ def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method"
 _MOST = 4
 """Readings that an error proposes."""
 
-_BESIDE = {"query", "judge", "time", "weight", "drop", "by", "mirrored", "self", "control", "predictions"}
+_BESIDE = {"query", "judge", "time", "weight", "count", "drop", "by", "mirrored", "self", "control", "predictions"}
 """Roles that leave open which columns say who won."""
 
 

@@ -21,7 +21,7 @@ from rankbench.data.tables.outcomes import MOST_WORDS, name_parts
 from rankbench.data.tables.rank_columns import rank_columns
 from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, OutcomeWords, dropped, of_two_sides
 from rankbench.errors import InputError
-from rankbench.interfaces.row_weights import WEIGHTLESS, counts_called, may_count
+from rankbench.interfaces.row_weights import NOTHING, counts_called, may_count
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -81,6 +81,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "judge": ("judge", "worker", "worker_id", "annotator", "annotator_id", "rater", "voter", "user", "user_id"),
     "time": ("time", "timestamp", "tstamp", "created_at", "date"),
     "weight": ("weight",),
+    "count": ("count",),
     "tie": ("tie", "tied", "winner_tie", "is_tie", "ties", "draw", "drawn", "is_draw", "draws"),
     "first": ("first",),
     "rest_of_vote": ("rest_of_vote",),
@@ -210,14 +211,14 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
     chosen = [query.alias("query_id")]
     if "loser" in columns:
         chosen += [pl.col(columns["winner"]).alias("winner"), pl.col(columns["loser"]).alias("loser")]
-        kept = ["weight", "judge", "time", "tie", "first", "rest_of_vote"]
+        kept = ["weight", "count", "judge", "time", "tie", "first", "rest_of_vote"]
     else:
         raw, outcome = of_two_sides(raw, columns)
         chosen += outcome
-        kept = ["weight", "judge", "time"]
+        kept = ["weight", "count", "judge", "time"]
     chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
     chosen += control_expressions(columns)
-    if not {"drop", "by", "self", WEIGHTLESS} & columns.keys():
+    if not {"drop", "by", "self", *NOTHING.values()} & columns.keys():
         return raw.select(chosen)
     votes = raw.select(*chosen, dropped(columns).alias("dropped"))
     own = [LEFT_OUT] if LEFT_OUT in votes.collect_schema() else []

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from rankbench.core.component import JudgmentKind
@@ -35,7 +36,7 @@ from rankbench.data.tables.times import TimeReading, time_reading
 from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.row_weights import WEIGHTLESS, with_counts
+from rankbench.interfaces.row_weights import MOST_VOTES, NOTHING, votes_counted, with_counts
 from rankbench.interfaces.table import ColumnReading, TableKind, columns_text
 from rankbench.interfaces.table_check import MISSING, RawTable, TableCheck
 
@@ -49,7 +50,7 @@ class ComparisonTable(TableKind):
     name: ClassVar[str] = "comparisons"
     source: ClassVar[str] = "[DMJ13]_ section 2"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "winner", "loser")
-    optional: ClassVar[tuple[str, ...]] = ("weight", "judge", "time", "tie", "first", REST)
+    optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "time", "tie", "first", REST)
     marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
     words: ClassVar[str] = "votes"
@@ -90,7 +91,7 @@ class ComparisonTable(TableKind):
             roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)
             roles |= beside | control_roles(terms, schema.names(), roles)
             frame = as_comparisons(raw.frame, roles)
-            roles.pop(WEIGHTLESS, None)
+            roles = {role: name for role, name in roles.items() if role not in NOTHING.values()}
             if "mirrored" in roles:
                 frame = halved(frame, sides=bool(terms))
         return replace(raw, frame=frame, roles=roles)
@@ -102,12 +103,38 @@ class ComparisonTable(TableKind):
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""
         schema = comparisons_schema(raw.schema(), covariate_terms(raw.roles))
+        if "count" in schema and not self._many(raw, schema):
+            schema = pl.Schema({name: dtype for name, dtype in schema.items() if name != "count"})
         if "time" not in schema:
             return partial(ComparisonsCheck, raw, schema, None)
         with raw.located(raw.roles.get("time", "time")):
             times = time_reading(raw.frame, "time")
         schema["time"] = times.dtype
         return partial(ComparisonsCheck, raw, schema, times)
+
+    @staticmethod
+    def _many(raw: RawTable, schema: pl.Schema) -> bool:
+        """Return whether rows with counts are too many votes for a row each.
+
+        Raises
+        ------
+        InputError
+            Votes have weights as well, or split points, which cannot be summed by row.
+        """
+        columns, name = raw.schema(), raw.roles.get("count", "count")
+        if REST in columns:
+            what = "a vote whose points are split has two rows, which have no count (--columns count= leaves it out)"
+            raise InputError(what, path=raw.path, column=name)
+        if columns["count"].is_nested() or columns["count"] == pl.Boolean:
+            return False  # the check refuses it
+        kept = ~pl.col(LEFT_OUT) if LEFT_OUT in columns else pl.lit(value=True)
+        with raw.located(name):
+            votes = votes_counted(raw.frame, kept, "votes")
+            if votes > MOST_VOTES and ("weight" in schema or GAMES[0] in columns):
+                raise InputError(
+                    f"{votes:,} weighted votes, or series, are too many to be counted (at most {MOST_VOTES:,})"
+                )
+        return votes > MOST_VOTES
 
 
 def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
@@ -143,7 +170,7 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
         ]
     of_sides = [pl.when(~pl.col("tie")).then(one) for one in of_sides]
     out = pl.col(LEFT_OUT) if LEFT_OUT in names else pl.lit(value=False)
-    beside = [pl.col(name) for name in ("query_id", "judge", "time", "weight", SAID) if name in names]
+    beside = [pl.col(name) for name in ("query_id", "judge", "time", "weight", "count", SAID) if name in names]
     keys = [out, low, high, *of_sides, *even, *beside]
     # The k-th row from one side is that of the k-th from the other.
     kth = pl.int_range(pl.len()).over(*keys, turned)
@@ -225,7 +252,8 @@ class ComparisonsCheck(TableCheck):
         # A vote whose points are split has a weight for each of its two rows, and they belong together.
         defaults = {name: value for name, value in (("weight", 1.0), (REST, False)) if name not in frame.columns}
         frame = frame.with_columns(pl.lit(value).alias(name) for name, value in defaults.items())
-        columns += [getattr(self, name)(frame) for name in ("weight", "judge") if name in self.schema]
+        beside = {"weight": self.weight, "count": self.counts, "judge": self.judge}
+        columns += [checked(frame) for name, checked in beside.items() if name in self.schema]
         if self.times is not None:
             columns.append(self.time(frame, self.times))
         columns += [self.cast(frame[name], pl.Boolean()) for name in ("tie", "first") if name in self.schema]
@@ -233,6 +261,11 @@ class ComparisonsCheck(TableCheck):
             columns.append(self.rest(frame, winner, loser))
         columns += [self.control(frame, number, term) for number, term in enumerate(self.controls)]
         result = pl.DataFrame(columns, schema=self.schema)
+        if "count" in self.schema:
+            return result.filter(pl.col("count") > 0)
+        if "count" in frame.columns:
+            rows = np.repeat(np.arange(frame.height), self.counts(frame).to_numpy())
+            result, frame = result[rows], frame[rows] if {SHARE, GAMES[0]} & {*frame.columns} else frame
         if SHARE in frame.columns:
             result = _divided(result, frame[SHARE])
         return _each_game(result, frame) if GAMES[0] in frame.columns else result

@@ -21,8 +21,8 @@ from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING, orders_schema
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.queries import Orders
-from rankbench.interfaces.row_weights import WEIGHTLESS, check_weights, weightless, with_counts
+from rankbench.interfaces.queries import MOST_IMPLIED, Orders
+from rankbench.interfaces.row_weights import NOTHING, check_weights, left_out, votes_counted, with_counts
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -48,7 +48,7 @@ class OrderTable(TableKind):
     name: ClassVar[str] = "orders"
     source: ClassVar[str] = "[DMJ13]_ section 2; preflib.org"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "ranking")
-    optional: ClassVar[tuple[str, ...]] = ("weight", "judge", "candidates")
+    optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "candidates")
     marks: ClassVar[tuple[str, ...]] = ("ranking",)
     roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", "place", *RANKS)
     # A ballot implies the comparisons of the items that it ranks.
@@ -63,7 +63,7 @@ class OrderTable(TableKind):
         return {
             "query_id": ["a", "a", "b"],
             "ranking": [[["x"], ["y", "z"]], [["z"], ["x"], ["y"]], [["u"], ["v"]]],
-            "weight": [1.0, 3.0, 1.0],
+            "count": [1, 3, 1],
         }
 
     def known(self, names: Collection[str]) -> bool:
@@ -91,10 +91,11 @@ class OrderTable(TableKind):
             roles = with_counts(raw.frame, found, said)
             ids = [[roles[role]] for role in ("query", "judge") if role in roles]
             frame = with_whole_names(raw.frame, [roles[role] for role in RANKS if role in roles], *ids)
-            weighs = roles.pop(WEIGHTLESS, "")
+            empty = left_out(roles)
+            roles = {role: name for role, name in roles.items() if role not in NOTHING.values()}
             ranking = of_ranks(frame, roles) if ranked else [_empty(frame, found["ranking"])]
-            if weighs:
-                ranking[-1] = (ranking[-1] | weightless(weighs)).alias(SAYS_NOTHING)
+            if empty:
+                ranking[-1] = pl.any_horizontal(ranking[-1], *empty).alias(SAYS_NOTHING)
         query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
         rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query" and role not in RANKS]
         rest += ranking
@@ -110,7 +111,11 @@ class OrderTable(TableKind):
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
-        return partial(OrdersCheck, raw, orders_schema(raw.schema()))
+        if "count" in (columns := raw.schema()) and columns["count"] != pl.Boolean and not columns["count"].is_nested():
+            kept = ~pl.col(SAYS_NOTHING) if SAYS_NOTHING in columns else pl.lit(value=True)
+            with raw.located(raw.roles.get("count", "count")):
+                votes_counted(raw.frame, kept, "ballots")
+        return partial(OrdersCheck, raw, orders_schema(columns))
 
 
 def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
@@ -132,7 +137,7 @@ def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
 
 BALLOT_ROLES = (
     {"ranking": ("ranking",), "candidates": ("candidates",)}
-    | {role: ROLES[role] for role in ("query", "judge", "weight")}
+    | {role: ROLES[role] for role in ("query", "judge", "weight", "count")}
     | dict.fromkeys(RANKS, ())
 )
 """Roles of columns of ballots, with their usual names."""
@@ -173,11 +178,13 @@ class OrdersCheck(TableCheck):
             self.kept, frame = (~frame[SAYS_NOTHING]).arg_true(), frame.filter(~frame[SAYS_NOTHING])
         ids = self.cast(frame["query_id"], pl.String())
         ranking = self.ranking(frame["ranking"])
-        said = [getattr(self, name)(frame) for name in ("weight", "judge") if name in self.schema]
+        beside = {"weight": self.weight, "count": self.counts, "judge": self.judge}
+        said = [checked(frame) for name, checked in beside.items() if name in self.schema]
         columns = [ids, ranking, *said]
         if "candidates" in self.schema:
             columns.append(self.known(ids, ranking, frame["candidates"]))
-        return pl.DataFrame(columns, schema=self.schema)
+        result = pl.DataFrame(columns, schema=self.schema)
+        return result.filter(pl.col("count") > 0) if "count" in self.schema else result
 
     def ranking(self, column: pl.Series) -> pl.Series:
         """Return the rankings as lists of places of items."""
@@ -297,13 +304,16 @@ class OrderLog:
     item_offsets : ndarray of int64, shape (Q + 1,)
         Items of query q are ``items[item_offsets[q]:item_offsets[q + 1]]``.
     orders : Orders
-        Within a query in the order of the table.
+        Within a query in the order of the table. Weights are those of all voters of a ballot.
+    counts : ndarray of int64, shape (ballots,), or None
+        Number of voters who cast each ballot; None: each row is one ballot.
     """
 
     ids: list[str]
     items: list[str]
     item_offsets: NDArray[np.int64]
     orders: Orders
+    counts: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -345,17 +355,42 @@ def load_orders(table: pl.LazyFrame) -> OrderLog:
         row = numbered.filter(pl.col("number").is_null()).row(0, named=True)
         raise InputError(f"item {row['item']!r} of query {row['query_id']!r} is not among its candidates")
     lengths = rows["ballot"].rle().struct.field("len").to_numpy()
+    counts = frame["count"].to_numpy() if "count" in frame.columns else None
+    weights = frame["weight"].to_numpy() if "weight" in frame.columns else np.ones(frame.height)
     orders = Orders(
         _offsets(runs["len"].to_numpy()),
         _offsets(lengths),
         np.ascontiguousarray(numbered["number"].to_numpy()),
         np.ascontiguousarray(numbered["place"].to_numpy()),
-        np.array(frame["weight"].to_numpy()) if "weight" in frame.columns else np.ones(frame.height),
+        np.array(weights if counts is None else weights * counts),
     )
     check_weights(orders.weights)
     sizes = names["query_id"].rle().struct.field("len").to_numpy()
     ids = [str(query) for query in runs["value"].to_list()]
-    return OrderLog(ids, names["item"].to_list(), _offsets(sizes), orders)
+    return OrderLog(ids, names["item"].to_list(), _offsets(sizes), orders, counts)
+
+
+def single_ballots(log: OrderLog) -> OrderLog:
+    """Return a log with each ballot as often as voters cast it.
+
+    Raises
+    ------
+    InputError
+        The ballots imply too many comparisons.
+    """
+    if log.counts is None:
+        return log
+    orders, lengths = log.orders, np.diff(log.orders.starts)
+    implied = float((lengths * (lengths - 1) / 2) @ log.counts)
+    if implied > MOST_IMPLIED:
+        raise InputError(f"the ballots imply {implied:.3g} comparisons; at most {MOST_IMPLIED:,} are held")
+    rows = np.repeat(np.arange(len(orders)), log.counts)
+    offsets = np.concatenate([[0], np.cumsum(log.counts)])[orders.offsets]
+    begin = np.repeat(orders.starts[rows], lengths[rows])
+    starts = _offsets(lengths[rows])
+    at = begin + np.arange(starts[-1]) - np.repeat(starts[:-1], lengths[rows])
+    weights = (orders.weights / log.counts)[rows]
+    return replace(log, orders=Orders(offsets, starts, orders.items[at], orders.places[at], weights), counts=None)
 
 
 def take_orders(orders: Orders, q: int) -> Orders:

@@ -4,7 +4,8 @@
 ``query_id``      String
 ``winner``        String               name of an item
 ``loser``         String               name of another item
-``weight``        Float64, optional    positive and finite
+``weight``        Float64, optional    weight of one vote; positive and finite
+``count``         Int64, optional      how many votes the row is, if all are too many for a row each; positive
 ``judge``         String, optional
 ``time``          optional             a number, Date, Datetime or Duration: `rankbench.data.tables.times`
 ``tie``           Boolean, optional    true: neither won
@@ -28,7 +29,8 @@ Files may call the columns otherwise: `rankbench.data.tables.column_roles`.
 ``query_id``    String
 ``ranking``     List(List(String))      places, the best first: the names of the items on
                                         each, several if they are tied
-``weight``      Float64, optional       how many voters cast it; positive and finite
+``weight``      Float64, optional       weight of one ballot; positive and finite
+``count``       Int64, optional         how many voters cast it; positive
 ``judge``       String, optional
 ``candidates``  List(String), optional  all items of the query, the same in all its rows;
                                         without it, those that its ballots name
@@ -80,6 +82,7 @@ def comparisons_schema(columns: pl.Schema, terms: Iterable[ControlTerm | VotePre
     required: dict[str, pl.DataType] = {"query_id": pl.String(), "winner": pl.String(), "loser": pl.String()}
     optional = {
         "weight": pl.Float64(),
+        "count": pl.Int64(),
         "judge": pl.String(),
         "time": columns.get("time", pl.Null()),
         "tie": pl.Boolean(),
@@ -123,7 +126,7 @@ SAYS_NOTHING = "says_nothing"
 def orders_schema(columns: Iterable[str]) -> pl.Schema:
     """Return the schema of orders, with the optional columns that are among `columns`."""
     required: dict[str, pl.DataType] = {"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))}
-    optional = {"weight": pl.Float64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
+    optional = {"weight": pl.Float64(), "count": pl.Int64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
     return _with_optional(required, optional, columns)
 
 

@@ -18,7 +18,7 @@ from rankbench.data.tables.outcome_readings import numbers_meaning, pair_meaning
 from rankbench.data.tables.schemas import GAMES, SHARE
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.row_weights import WEIGHTLESS, weightless
+from rankbench.interfaces.row_weights import left_out
 from rankbench.interfaces.table import proposed
 
 SAID = "said"
@@ -73,9 +73,8 @@ def left_out_rows(columns: Mapping[str, str]) -> dict[str, pl.Expr]:
 
 
 def dropped(columns: Mapping[str, str]) -> pl.Expr:
-    """Return which rows are to be left out, those that weigh nothing too."""
-    weigh_nothing = [weightless(columns[WEIGHTLESS])] if WEIGHTLESS in columns else []
-    return pl.any_horizontal(*left_out_rows(columns).values(), *weigh_nothing)
+    """Return which rows are to be left out, rows that weigh nothing too."""
+    return pl.any_horizontal(*left_out_rows(columns).values(), *left_out(columns))
 
 
 @dataclass(frozen=True)
