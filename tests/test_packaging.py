@@ -78,6 +78,7 @@ def test_what_the_package_imports_is_declared() -> None:
         "markdown_it": "markdown-it-py",
         "mpl_toolkits": "matplotlib",
         "pydantic_core": "pydantic",
+        **dict.fromkeys(("backports", "compression"), "backports-zstd"),  # the standard library's, from 3.14 on
     }
     # What is called from a test only: who tests a plugin with pytest has it. And what an extra brings.
     theirs = {("rankbench/testing/check.py", "pytest")}

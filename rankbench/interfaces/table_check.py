@@ -19,6 +19,9 @@ UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exc
 LONGEST_NAME = 10_000
 """Most characters of a name: what is longer is no name but a misread column."""
 
+MOST_COLUMNS = 1 << 17
+"""Most columns of a table: Polars keeps something of each of them for each batch of rows."""
+
 QUOTED = 400
 """Most characters of a type, or of what Polars says, that an error quotes."""
 
@@ -180,6 +183,7 @@ class TableCheck:
         if dtype == pl.String:
             self.refuse((result == "").fill_null(False), column, NAMELESS)
             self.refuse(too_long(result), column, TOO_LONG)
+            self.refuse(with_null(result), column, WITH_NULL)
             if not column.dtype.is_integer():
                 self.refuse(self.late_floats(result), column, LATE_FLOAT)
         return result
@@ -238,6 +242,8 @@ class TableCheck:
         return self.cast(judge, pl.String(), nulls=True)
 
 
+TOO_WIDE = f"the table has {{}} columns, and rankbench reads {MOST_COLUMNS:,} at most; is this a table?"
+
 MISSING = "the value is missing"
 
 NAMELESS = "the name is empty: nothing stands between the quotes"
@@ -259,6 +265,14 @@ LATE_FLOAT = (
 )
 
 TOO_LONG = f"the name {{}} is longer than {LONGEST_NAME:,} characters; is it the right column?"
+
+
+WITH_NULL = "the name {} has the character 0 in it, at which many programs end a name; write it without"
+
+
+def with_null(names: pl.Series) -> pl.Series:
+    """Return which names have the character 0 in them; missing ones have not."""
+    return names.str.contains("\0", literal=True).fill_null(False)
 
 
 def not_whole(name: str, dtype: pl.DataType) -> pl.Expr:

@@ -38,6 +38,7 @@ from rankbench.ranking.stream import (
     IntegerCodes,
     LogStream,
     OutOfRange,
+    all_named,
     codes_for,
     log_schema,
 )
@@ -147,13 +148,13 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
     run, order, rank = _listed(run, codes)
     names = codes.names()
     labels = [names[i] for i in order]
-    if "" in labels:
+    if not all_named(labels):
         raise stream.nameless("winner", "loser")
     pairs, integers = pair_counts(run, labels, judgments, stream.uneven), isinstance(codes, IntegerCodes)
     if stream.judges is None or stream.unsigned:
         return LogPart(pairs, integers, stream.unsigned)
     judges = stream.judges.names()
-    if "" in judges:
+    if not all_named(judges):
         raise stream.nameless(stream.judge or "judge")
     return LogPart(cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges), integers)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ from rankbench.core.text import short_repr
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, nearest
+from rankbench.interfaces.table_check import WITH_NULL
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS
 from rankbench.ranking.thread_tables import ROWS, LogPiece
 
@@ -181,10 +182,13 @@ class LogStream:
         return piece, judges
 
     def nameless(self, *columns: str) -> InputError:
-        """Return the error for the first row that has an empty name in one of some columns."""
+        """Return the error for the first row that has no name in one of some columns; see `all_named`."""
         rows = self.frame.select(pl.col(list(columns)).cast(pl.String)).with_row_index("row", offset=self.first + 1)
-        row, *names = rows.filter(pl.any_horizontal(pl.col(list(columns)) == "")).head(1).collect().row(0)
-        return InputError("the name is empty", row=row, column=columns[names.index("")])
+        wrong = (pl.col(list(columns)) == "") | pl.col(list(columns)).str.contains("\0", literal=True)
+        row, *names = rows.filter(pl.any_horizontal(wrong)).head(1).collect().row(0)
+        at = next(at for at, name in enumerate(names) if name is not None and not all_named([name]))
+        what = WITH_NULL.format(short_repr(names[at])) if names[at] else "the name is empty"
+        return InputError(what, row=row, column=columns[at])
 
     def _missing(self, coded: dict[str, object]) -> InputError:
         """Return the error for the next row, which has a null: missing, or not what the column must hold."""
@@ -195,6 +199,11 @@ class LogStream:
             return InputError(f"the {column} is missing", row=row, column=column)
         expected = {"weight": "a number", "count": "a whole number"}.get(column, "true or false")
         return InputError(f"{short_repr(given)} is not {expected}", row=row, column=column)
+
+
+def all_named(names: Iterable[str]) -> bool:
+    """Return whether no name is empty, or has the character 0 in it."""
+    return not any(name == "" or "\0" in name for name in names)
 
 
 def _pieces(frame: pl.DataFrame, height: int) -> Iterator[pl.DataFrame]:

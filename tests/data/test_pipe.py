@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from rankbench.data.readers import remote as pipe
+from rankbench.data.readers import unpacked
 from rankbench.errors import InputError
 
 
@@ -38,12 +39,12 @@ def piped_in(source: object, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_has_no_end_is_refused_with_the_numbers(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipe, "free_disk", lambda folder: 50_000_000)
+    monkeypatch.setattr(unpacked, "free_disk", lambda folder: 50_000_000)
     source = Endless(b"winner,loser\na,b\n")
     with pytest.raises(InputError) as error:
         piped_in(source, monkeypatch)
     assert str(error.value) == (
-        f"-: more than 0.025 GB were piped in, and 0.050 GB are free in {empty}; rankbench takes "
+        f"-: it holds more than 0.025 GB, and 0.050 GB are free in {empty}; rankbench takes "
         "half of that at most; give a file, or set TMPDIR to where there is room"
     )
     assert source.given < 27_000_000
@@ -65,7 +66,7 @@ def test_a_disk_that_gets_full_meanwhile(empty: Path, monkeypatch: pytest.Monkey
                 raise OSError(errno.ENOSPC, "No space left on device")
             return super().read(size)
 
-    with pytest.raises(InputError, match=r"cannot keep piped input in .* \(No space left on device, after 0\.003 GB\)"):
+    with pytest.raises(InputError, match=r"cannot keep what it holds in .* \(No space left on device, after 0"):
         piped_in(Full(b"winner,loser\na,b\n"), monkeypatch)
     assert not list(empty.iterdir())
 

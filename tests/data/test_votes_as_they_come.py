@@ -293,7 +293,7 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
         ("a.csv", 'winner;loser\na;b\na;"b\n', ":3: a quote is opened here"),
         ("a.json", '[{"winner": "a", "loser": "b"}, {"winner": "b", "los', ":1:49: not JSON"),
         ("a.json", '[{"winner": "a", "loser": "b"} {"winner": "b"}]', ":1:32: not JSON: Expecting ',' delimiter"),
-        ("a.json", '[{"winner": "a", "loser": "b"}, 3]', ":2: a row must be a JSON object, not a int"),
+        ("a.json", '[{"winner": "a", "loser": "b"}, 3]', ":2: a row must be a JSON object, not a number"),
         ("a.json", '[{"winner": "a", "loser": "b"}, {"winner": "b"}]', ":2 [loser]: the value is missing"),
         ("a.json", '[{"winner": "a", "loser": "b", "winner": "b"}]', "the key 'winner' is there twice"),
         ("a.json", '[{"winner": "a", "loser": "b"}] 3', "not JSON"),

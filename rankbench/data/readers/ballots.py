@@ -12,7 +12,8 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
+from rankbench.data.readers.text_lines import numbered_lines
+from rankbench.data.readers.unpacked import unpacked_name
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
@@ -59,6 +60,7 @@ _NUMBER = "[0-9]{1,15}"
 _PLACE = rf"{_NUMBER}|{{\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*}}"
 _BALLOT = re.compile(rf"({_NUMBER})\s*:\s*((?:{_PLACE})(?:\s*,\s*(?:{_PLACE}))*)")
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
+_MOST_ALTERNATIVES = 1_000_000
 _COUNTS = ("NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS")
 
 
@@ -87,7 +89,7 @@ class PreflibFile:
         """Return the ballots; a file is read once."""
         query, line = Path(unpacked_name(self.path)).stem, 0
         rows = []
-        for line, text in numbered_lines(self.path):
+        for line, text in numbered_lines(self.path, kept=True):
             content = text.strip()
             if content.startswith("#"):
                 self._say(content[1:].strip(), line)
@@ -122,6 +124,8 @@ class PreflibFile:
             )
         said, place = self.header["NUMBER ALTERNATIVES"]
         numbers = range(1, int(said) + 1)
+        if len(numbers) > _MOST_ALTERNATIVES:
+            raise self._error(f"there are {said} alternatives; PrefLib has no file of more than a few thousand", place)
         self.candidates = [self.named.get(number, "") if self.names else str(number) for number in numbers]
         different = {*self.candidates} - {""}
         if self.names and not len(different) == len(self.named) == len(numbers):
@@ -203,7 +207,7 @@ class BltReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the orders; see `Reader.scan`. All of the file is read at once."""
-        whole = ((number, text.strip()) for number, text in numbered_lines(existing(path)))
+        whole = ((number, text.strip()) for number, text in numbered_lines(existing(path), kept=True))
         lines = ((number, text) for number, text in whole if text and not text.startswith("#"))
         number, first = next(lines, (1, ""))
         if not re.fullmatch(r"[1-9]\d{0,5}[ \t]+\d{1,6}", first):

@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import listed, numbered
-from rankbench.data.readers.text_lines import head, unpacked_name
+from rankbench.data.readers.unpacked import head, unpacked_name
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.schemas import features
 from rankbench.data.tables.whole_names import decisions_kept

@@ -20,11 +20,13 @@ from pydantic import Field
 
 from rankbench.core.system import free_memory
 from rankbench.core.text import listed, short_repr
-from rankbench.data.readers.text_lines import chunks, marked, numbered_lines
+from rankbench.data.readers.text_lines import chunks, numbered_lines
+from rankbench.data.readers.unpacked import scannable
 from rankbench.data.tables.checks import checked, clear, knows, recognized, table_kinds
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
 from rankbench.interfaces.table import said_columns
+from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE
 
 _SEPARATORS = (",", "\t", ";", "|")
 _LOOKED_AT = 200
@@ -79,9 +81,8 @@ class CsvReader(Reader):
         elif form.line.count('"') % 2:
             check_lines(path, form.separator, form.skipped)
         distinct_header(names, path, form.skipped + 1)
-        held = marked(path, utf8=False)  # Polars skips that mark itself
         raw = pl.scan_csv(
-            path if held is None else held,
+            scannable(path),
             separator=form.separator,
             has_header=headed,
             new_columns=None if headed else names,
@@ -192,6 +193,8 @@ def _with_points(raw: pl.LazyFrame, form: _Form) -> pl.LazyFrame:
 
 def _names(header: str, separator: str, path: Path, row: int) -> list[str]:
     """Return the names that a header gives, of its first line."""
+    if (columns := header.count(separator) + 1) > MOST_COLUMNS:
+        raise InputError(TOO_WIDE.format(f"{columns:,}"), path=path, row=row)
     try:
         return next(csv.reader([header], delimiter=separator), [])
     except csv.Error as error:

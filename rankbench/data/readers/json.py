@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import glob
 import json
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
 from pydantic import Field
 
-from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.readers.text_lines import chunks, head, marked, numbered_lines, whole_text
+from rankbench.core.text import count_text, listed
+from rankbench.data.readers.json_values import (
+    DECODER,
+    NO_OBJECT,
+    JsonRefusal,
+    JsonText,
+    distinct_keys,
+    json_bytes,
+    refusal,
+)
+from rankbench.data.readers.text_lines import chunks, numbered_lines
+from rankbench.data.readers.unpacked import head, held, scannable
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
+from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE
 
 _OF_TEXTS = (pl.List(pl.String), pl.List(pl.List(pl.String)))
 _LIST_IN_LIST = re.compile(rb"[\[,]\s*\[")
@@ -54,16 +64,13 @@ class NdjsonReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
-        # Polars takes a byte-order mark for a part of the first object.
-        held = marked(existing(path))
-        source: str | bytes = glob.escape(str(path)) if held is None else held
-        nested = _check_keys(path)
-        raw = pl.scan_ndjson(source, infer_schema_length=None)
+        nested = _check_keys(existing(path))
+        raw = _scanned(scannable(path))
         if not head(path, 1 << 16).strip():
             _check_lines(path)
         if nested and _some_lists_in_lists(raw):
             _check_lines(path)
-            rows = [json.loads(line) for _, line in numbered_lines(path) if line.strip()]
+            rows = (json.loads(line) for _, line in numbered_lines(path) if line.strip())
             return _of_rows(rows, path, self.columns)
         return checked(raw, path=path, diagnose=lambda: _check_lines(path), columns=self.columns)
 
@@ -76,9 +83,9 @@ def _check_lines(path: Path) -> None:
             continue
         empty = False
         try:
-            _object(_DECODER.decode(line))
+            json_bytes(_object(DECODER.decode(line)))
         except (ValueError, RecursionError) as error:
-            raise _refusal(error, path, row, getattr(error, "colno", None)) from error
+            raise refusal(error, path, row, getattr(error, "colno", None)) from error
     if empty:
         raise InputError("the file has no rows", path=path)
 
@@ -98,59 +105,24 @@ def _check_keys(path: Path) -> bool:
         if _SPACED.search(chunk.data):
             texts = texts.str.replace_all(r'"\s+:', '":')
         keys = texts.str.extract_all(r'"(?:[^"\\]|\\.)*":')
+        for row in (keys.list.len() > MOST_COLUMNS).arg_true().head(1):
+            raise InputError(TOO_WIDE.format(f"{len(keys[row]):,}"), path=path, row=chunk.line + row)
         odd = (keys.list.len() != keys.list.n_unique()) | texts.str.contains(r"\\[u/]")
         for row in odd.arg_true():
             try:
-                json.loads(texts[row], object_pairs_hook=distinct_keys)
-            except _TwiceError as error:
+                json_bytes(json.loads(texts[row], object_pairs_hook=distinct_keys))
+            except JsonRefusal as error:
                 raise InputError(str(error), path=path, row=chunk.line + row) from error
             except (ValueError, RecursionError):
                 continue  # Polars refuses it, and `_check_lines` says where
     return nested
 
 
-def _refusal(error: ValueError | RecursionError, path: Path, row: int | None, column: int | None = None) -> InputError:
-    """Return the error of a row that is no JSON, or no object."""
-    said = "the values are nested too deeply" if isinstance(error, RecursionError) else str(error)
-    said = f"not JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else said
-    return InputError(said, path=path, row=row, column=column)
-
-
-_NO_OBJECT = "a row must be a JSON object, not a {}"
-
-
 def _object(row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise ValueError(_NO_OBJECT.format(type(row).__name__))
+        raise ValueError(NO_OBJECT.format(type(row).__name__))
     return row
 
-
-class _TwiceError(ValueError):
-    """A key is twice in one object."""
-
-
-def distinct_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object of these pairs; a key that is there twice is a `ValueError`."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
-        raise _TwiceError(f"the key {short_repr(twice)} is there twice; remove or rename one")
-    return found
-
-
-def no_constant(name: str) -> float:
-    """Refuse what JSON has no word for, as NaN."""
-    raise ValueError(f"{name} is not a finite number")
-
-
-def finite_number(text: str) -> float:
-    """Return a number, which must be finite."""
-    number = float(text)
-    return number if math.isfinite(number) else no_constant(text)
-
-
-_DECODER = json.JSONDecoder(parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys)
 
 _LM_EVAL = (
     ". Results of lm-eval are one model's: write one table of all models, scores.csv, with columns model, task and "
@@ -159,7 +131,7 @@ _LM_EVAL = (
 
 
 class JsonReader(Reader):
-    """A JSON array with an object a row, or an object with a list a column; it is held in memory.
+    """A JSON array with an object a row, or an object with a list a column.
 
     Other values in rows than single ones and lists of these, as ``conv_metadata`` of LMArena's votes, are no columns.
     rankbench reads a file with an object on each line as NDJSON. Rows in errors count the objects from 1; where the
@@ -190,17 +162,36 @@ class JsonReader(Reader):
         first = head(existing(path), 1 << 16).lstrip()
         if first[:1] != b"[" and _an_object_a_line(first):
             return NdjsonReader(columns=self.columns).scan(path)
-        return _of_rows(_rows(whole_text(path), path), path, self.columns)
+        text = JsonText(path)
+        rows = text.rows() if text.peek() == "[" else _rows_of_object(text)
+        return _of_rows(rows, path, self.columns)
 
 
-def _of_rows(rows: list[dict[str, Any]], path: Path, columns: str) -> pl.LazyFrame:
-    """Return the table of objects that are in memory."""
-    lines, nested = list[str](), set[str]()
-    for row in rows:
-        deep = {name for name, value in row.items() if _holds_object(value)}
-        nested |= deep
-        lines.append(json.dumps({name: _plain(value) for name, value in row.items() if name not in deep}))
-    raw = pl.scan_ndjson("\n".join(lines).encode(), infer_schema_length=None)
+def _scanned(source: Path | bytes) -> pl.LazyFrame:
+    """Return the objects of lines, from a file or from memory."""
+    return pl.scan_ndjson(glob.escape(str(source)) if isinstance(source, Path) else source, infer_schema_length=None)
+
+
+def _of_rows(rows: Iterable[dict[str, Any]], path: Path, columns: str) -> pl.LazyFrame:
+    """Return the table of objects, which are held as lines."""
+    nested = set[str]()
+
+    def lines() -> Iterator[bytes]:
+        number = 0
+        for number, row in enumerate(rows, 1):
+            try:
+                if any(isinstance(value, list | dict) for value in row.values()):
+                    deep = {name for name, value in row.items() if _holds_object(value)}
+                    nested.update(deep)
+                    row = {name: _plain(value) for name, value in row.items() if name not in deep}
+                line = json_bytes(row)
+            except JsonRefusal as error:
+                raise InputError(str(error), path=path, row=number) from error
+            yield line + b"\n"
+        if not number:
+            raise InputError("the file has no rows", path=path)
+
+    raw = _scanned(held(lines(), str(path)))
     if not (kept := [name for name in raw.collect_schema() if name not in nested]):
         raise InputError("the file has no rows with values in them", path=path)
     return checked(raw.select(kept), path=path, columns=columns)
@@ -229,7 +220,8 @@ def _holds_object(value: object) -> bool:
 
 def _plain(value: object) -> object:
     """Return a value that a column can hold: lists with lists in them, as rankings with ties, are JSON texts."""
-    return json.dumps(value) if isinstance(value, list) and any(isinstance(one, list) for one in value) else value
+    tied = isinstance(value, list) and any(isinstance(one, list) for one in value)
+    return json_bytes(value).decode() if tied else value
 
 
 def _an_object_a_line(first: bytes) -> bool:
@@ -262,27 +254,25 @@ def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
     return [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
 
 
-def _rows(text: str, path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file's text, as objects.
+def _rows_of_object(text: JsonText) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file that is one object.
 
     Raises
     ------
     InputError
         It is no JSON, with line and column; or no rows, with the row.
     """
+    found = text.value()
+    text.end()
     try:
-        found = _DECODER.decode(text)
-        rows = found if isinstance(found, list) else list(_of_columns(_object(found), path))
+        for number, row in enumerate(_of_columns(_object(found), text.path), 1):
+            if not isinstance(row, dict):
+                raise InputError(NO_OBJECT.format(type(row).__name__), path=text.path, row=number)
+            yield row
     except InputError:
         raise
-    except (ValueError, RecursionError) as error:
-        raise _refusal(error, path, getattr(error, "lineno", None), getattr(error, "colno", None)) from error
-    if not rows:
-        raise InputError("the file has no rows", path=path)
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise InputError(_NO_OBJECT.format(type(row).__name__), path=path, row=number)
-    return rows
+    except ValueError as error:
+        raise refusal(error, text.path, None) from error
 
 
 def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,8 @@ from pydantic import Field
 
 from rankbench.core.text import short_repr
 from rankbench.data.readers.frame_source import streamed
-from rankbench.data.readers.text_lines import Chunk, chunks, numbered_lines, unpacked_name
+from rankbench.data.readers.text_lines import Chunk, chunks, numbered_lines
+from rankbench.data.readers.unpacked import unpacked_name
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing

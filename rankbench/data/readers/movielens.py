@@ -92,7 +92,7 @@ def _read_movies(path: Path) -> pl.DataFrame:
 
 def _read_ratings(path: Path, movies: pl.DataFrame) -> pl.DataFrame:
     """Read user, movie and rating, with the movie's features, sorted by user and movie."""
-    rows = pl.DataFrame(list(numbered_lines(path)), schema=["line", "text"], orient="row")
+    rows = pl.DataFrame(list(numbered_lines(path, kept=True)), schema=["line", "text"], orient="row")
     rows = rows.with_columns(pl.col("text").str.strip_chars()).filter(pl.col("text") != "")
     if not rows.height:
         raise InputError("the file has no ratings", path=path)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import sys
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
-from typing import IO
 from urllib.parse import urlsplit, urlunsplit
 
 import polars as pl
 
-from rankbench.core.system import GB, free_disk
+from rankbench.core.temporary import kept_folder
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.frame_source import frames_in_turn, readable
-from rankbench.data.readers.text_lines import NULLS, head
+from rankbench.data.readers.text_lines import NULLS
+from rankbench.data.readers.unpacked import fill_file, head
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
 
@@ -84,11 +83,8 @@ def fetched(text: str) -> Path:
     For what reads a table more than once. Raises what `scan_address` raises.
     """
     raw, _ = _raw(text)
-    kept = ExitStack()
-    atexit.register(kept.close)
-    folder = kept.enter_context(TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True))
-    path = Path(folder) / "fetched.parquet"
-    with _named(text):
+    with kept_folder() as folder, _named(text):
+        path = folder / "fetched.parquet"
         raw.sink_parquet(path, maintain_order=True)
     return path
 
@@ -139,11 +135,6 @@ def _harmless(message: str) -> str:
 
 _BLOCK = 1 << 20
 
-_SHARE = 2
-"""One part in so many of what is free may be taken: others need room there, too."""
-
-_ELSEWHERE = "give a file, or set TMPDIR to where there is room"
-
 
 @cache
 def piped() -> Path:
@@ -158,40 +149,16 @@ def piped() -> Path:
     """
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("- reads piped input, as in `cat votes.csv | rankbench aggregate -`, but nothing is piped in")
-    with ExitStack() as kept:
-        folder = kept.enter_context(TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True))
-        path = _filled(Path(folder) / "stdin", sys.stdin.buffer)
-        atexit.register(kept.pop_all().close)
-    return path
-
-
-def _filled(path: Path, source: IO[bytes]) -> Path:
-    """Write all that comes to a file; return it under the name that says its format."""
-    room = free_disk(path.parent)
-    size = 0
-    try:
-        with path.open("wb") as file:
-            while block := source.read(_BLOCK):
-                size += len(block)
-                if room is not None and size > room // _SHARE:
-                    raise InputError(
-                        f"-: more than {room / _SHARE / GB:,.3f} GB were piped in, and {room / GB:,.3f} GB are free in "
-                        f"{path.parent.parent}; rankbench takes half of that at most; {_ELSEWHERE}"
-                    )
-                file.write(block)
-                if size == len(block):
-                    file.flush()
-                    try:
-                        choose_reader(path)
-                    except InputError:
-                        path = path.rename(path.with_suffix(".csv"))
-                        _check_text(path)
-    except OSError as error:
-        raise InputError(
-            f"-: rankbench cannot keep piped input in {path.parent.parent} ({error.strerror}, after "
-            f"{size / GB:,.3f} GB); {_ELSEWHERE}"
-        ) from error
-    return path
+    rest = iter(partial(sys.stdin.buffer.read, _BLOCK), b"")
+    first = next(rest, b"")
+    with kept_folder() as folder:
+        path = fill_file(folder / "stdin", [first], "-")
+        try:
+            choose_reader(path)
+        except InputError:
+            path = path.rename(path.with_suffix(".csv"))
+            _check_text(path)
+        return fill_file(path, chain([first], rest), "-")
 
 
 def _check_text(path: Path) -> None:

@@ -15,7 +15,8 @@ from pydantic import Field
 
 from rankbench.core.spec import Spec, parse
 from rankbench.core.text import count_text, first_of, short_repr
-from rankbench.data.readers.text_lines import Chunk, chunks, head, refuse_rows
+from rankbench.data.readers.text_lines import Chunk, chunks, refuse_rows
+from rankbench.data.readers.unpacked import head
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Reader, existing, remark
@@ -365,7 +366,7 @@ _RANKS = (
 
 def _rows(path: Path, names: Sequence[str], form: str) -> pl.DataFrame:
     """Return the words of all lines, with the number of each line."""
-    rows = pl.concat([_words(chunk, names, form) for chunk in chunks(path)])
+    rows = pl.concat([_words(chunk, names, form) for chunk in chunks(path, kept=True)])
     if not rows.height:
         raise InputError("the file has no rows, only blank lines", path=path)
     return rows

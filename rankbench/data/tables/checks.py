@@ -21,7 +21,7 @@ from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, PluginError, SpecError, closest
 from rankbench.interfaces.dataset import remark, remark_columns
 from rankbench.interfaces.table import QUERY, TableKind, columns_text, proposed, said_columns
-from rankbench.interfaces.table_check import RawTable
+from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
 
@@ -185,7 +185,10 @@ def checked(
         A missing column, one of a wrong type, or a winner's column that is ambiguous, at once; anything else
         about rows, later.
     """
-    table = _renamed(rows_kept(RawTable(raw, path, header, allow_single, diagnose, locate=locate)), columns)
+    given = RawTable(raw, path, header, allow_single, diagnose, locate=locate)
+    if (width := len(given.schema())) > MOST_COLUMNS:
+        raise InputError(TOO_WIDE.format(f"{width:,}"), path=path)
+    table = _renamed(rows_kept(given), columns)
     kind = table_of(table.schema(), path)
     start = kind.check(table)
     if not table.roles:  # else `renamed` has done so

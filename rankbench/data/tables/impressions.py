@@ -19,7 +19,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.row_weights import without_counts
 from rankbench.interfaces.table import check_there, said_columns, said_roles, usual_columns
-from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
+from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable
 
 IMPRESSIONS: dict[str, tuple[str, ...]] = {
     "session": ("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
@@ -90,6 +90,7 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     wrong = {role: text.is_null() | (text == "") for role, text in texts.items()}
     # Bytes are at least as many as characters, and of those alone a name is refused where it is too long.
     wrong |= {"long": pl.any_horizontal(text.str.len_chars() > LONGEST_NAME for text in texts.values())}
+    wrong |= {"null": pl.any_horizontal(text.str.contains("\0", literal=True) for text in texts.values())}
     wrong |= {"position": ~((position >= 0) & (position < 2**31) & (position == position.floor())).fill_null(False)}
     wrong |= {"clicked": clicked.is_null()}
     several = pl.col(roles["clicked"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) > 1
@@ -138,6 +139,8 @@ def _refusal(raw: RawTable, roles: Mapping[str, str], bad: str, row: int) -> Inp
     path, number = raw.place(row + 1)
     if bad == "long":
         return InputError(TOO_LONG.format("of a query, session or doc"), path=path, row=number)
+    if bad == "null":
+        return InputError(WITH_NULL.format("of a query, session or doc"), path=path, row=number)
     with raw.reading():
         value = raw.frame.slice(row, 1).select(pl.col(roles[bad])).collect().item()
     what = {

@@ -32,7 +32,7 @@ from rankbench.interfaces.table import (
     said_roles,
     usual_columns,
 )
-from rankbench.interfaces.table_check import EXACT_BELOW, TOO_LONG, RawTable, TableCheck, too_long
+from rankbench.interfaces.table_check import EXACT_BELOW, TOO_LONG, WITH_NULL, RawTable, TableCheck, too_long, with_null
 
 
 class OrderTable(TableKind):
@@ -269,6 +269,7 @@ class OrdersCheck(TableCheck):
         self.at(items, name.is_null() | (name == ""), column, "an item has no name")
         self.at(items, name.str.to_lowercase().is_in(NO_CHOICES), column, _NO_CHOICE)
         self.at(items, too_long(name), column, TOO_LONG)
+        self.at(items, with_null(name), column, WITH_NULL)
         self.at(items, items.is_duplicated(), column, f"item {{}} {twice}")
 
     def at(self, rows: pl.DataFrame, bad: pl.Series, column: pl.Series, message: str) -> None:
@@ -287,7 +288,10 @@ def _places(text: str) -> Any:
     """Return what JSON says, or the places of ``best>tied=tied>last``."""
     if ">" in text and not text.lstrip().startswith(("[", '"')):
         return [[name.strip() for name in place.split("=")] for place in text.split(">")]
-    return json.loads(text, parse_float=_whole)
+    found = json.loads(text, parse_float=_whole)
+    if "\\u" in text:
+        json.dumps(found, ensure_ascii=False).encode()  # half of a character is a `ValueError`
+    return found
 
 
 @dataclass(frozen=True, eq=False)

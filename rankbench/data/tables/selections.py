@@ -25,7 +25,7 @@ from rankbench.data.tables.schemas import selections_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Selections
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import TOO_LONG, RawTable, TableCheck, too_long
+from rankbench.interfaces.table_check import TOO_LONG, WITH_NULL, RawTable, TableCheck, too_long, with_null
 
 
 class SelectionTable(TableKind):
@@ -178,7 +178,7 @@ class SelectionsCheck(TableCheck):
             whole &= cast.cast(entries.dtype) == entries
         wrong = {f"the list must hold {wanted}, not {{}}": ~whole}
         if inner == pl.String:
-            wrong |= {"an item has no name": cast == "", TOO_LONG: too_long(cast)}
+            wrong |= {"an item has no name": cast == "", TOO_LONG: too_long(cast), WITH_NULL: with_null(cast)}
         for message, bad in wrong.items():
             for place in bad.arg_true().head(1):
                 value = entries[place]
