@@ -7,7 +7,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.stats import rankdata
 
 from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS
@@ -74,6 +73,7 @@ class ScoreTables(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the tables of a block, rank the systems of each by every contender, measure."""
+        from scipy.stats import rankdata
 
         def drawn(p: int) -> _Table:
             rng = np.random.default_rng([task.key.seed, task.key.repetition, JUDGMENTS, p])
@@ -117,6 +117,6 @@ class ScoreTables(Protocol):
     def assumptions(self) -> list[str]:
         """Return what the tables are."""
         return [
-            f"{self.tables} tables of {self.systems} systems. A score is the mean of a system (normal, sd "
-            f"{self.spread:g}), plus an effect of the task (normal, sd 1), plus {self.noise} noise of sd 1."
+            f"{self.tables} tables of {self.systems} systems with normal means, sd {self.spread:g}.",
+            f"A score adds to the mean a normal effect of the task, sd 1, and {self.noise} noise of sd 1.",
         ]
