@@ -29,6 +29,7 @@ from rankbench.methods.ranker_rows import (
     compared_rows,
     queries_of_rows,
     query_weights,
+    warn_of_query_features,
     with_queries,
     without_queries,
 )
@@ -204,7 +205,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         UserWarning
-            Queries have fewer than two items, or all their labels are equal: no surrogate learns an order from them.
+            Queries have fewer than two items, or all their labels are equal: no surrogate learns an order from them. Or
+            a column of X is qid.
         ConvergenceWarning
             The optimizer did not reach its tolerance.
         """
@@ -222,6 +224,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             other = "None, labels or label-pairs" if labelled else "another one, such as mean-log-odds"
             raise SpecError(f"aggregator {method.aggregator.name!r} does not work on {told}; take {other}")
         queries, rows = queries_of_rows(x, labels, of)
+        warn_of_query_features(x, of)
         entropy = (_seed(self.random_state),)
         if labelled:
             block = Block.from_labels(queries.take(_chosen(queries)), 0, entropy)

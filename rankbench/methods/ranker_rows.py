@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable
 from typing import Any
 
@@ -104,6 +105,19 @@ def _query_names(qid: ArrayLike, n: int) -> list[Hashable]:
             f"{names[row]} ({type(names[row]).__name__}); write one kind"
         )
     return names
+
+
+def warn_of_query_features(x: NDArray[np.float32], qid: ArrayLike | None) -> None:
+    """Warn where a column of X holds the numbers of the queries, and so is a feature by mistake."""
+    of = np.asarray(qid)
+    if of.dtype.kind not in "iuf" or (of == of.flat[0]).all():
+        return
+    same = np.flatnonzero((x == of.reshape(-1, 1).astype(np.float32)).all(axis=0))
+    if len(same):
+        warnings.warn(
+            f"column {same[0]} of X holds the queries that qid names, and is a feature: leave it out",
+            stacklevel=3,
+        )
 
 
 def _is_none(name: Any) -> bool:

@@ -224,6 +224,8 @@ def test_a_column_of_a_frame_names_the_queries_and_is_no_feature(graded):
     found = clone(ranker).fit(frame, y)
     assert (found.n_features_in_, found.feature_names_in_.tolist(), found.n_queries_) == (4, list("abcd"), 9)
     np.testing.assert_array_equal(found.predict(frame), found.predict(frame.drop("of")))
+    with pytest.warns(UserWarning, match="column 2 of X holds the queries that qid names"):
+        rankbench.Ranker().fit(frame.with_columns(of=qid), y, qid)
     for wrong, said in ((x, "X, of type ndarray, has no columns"), (frame.rename({"of": "off"}), "did you mean 'off'")):
         with pytest.raises(ValueError, match=said):
             ranker.fit(wrong, y)
