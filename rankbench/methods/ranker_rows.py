@@ -26,7 +26,8 @@ _NO_QUERIES = (
 
 def _column_names(X: Any) -> list[Any]:
     """Return the names of a frame's columns; PyArrow calls them otherwise, and what is no frame has none."""
-    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+    # The class knows: a column of a pandas frame is an attribute too.
+    return list(X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", ()))
 
 
 def without_queries(X: Any, query: str | None) -> Any:
@@ -35,7 +36,7 @@ def without_queries(X: Any, query: str | None) -> Any:
     if query not in names:
         return X
     kept = [name for name in names if name != query]
-    return X.select(kept) if hasattr(X, "select") else X[kept]
+    return X.select(kept) if hasattr(type(X), "select") else X[kept]
 
 
 def with_queries(X: Any, qid: ArrayLike | None, query: str | None) -> tuple[Any, ArrayLike | None]:

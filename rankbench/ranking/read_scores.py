@@ -15,7 +15,8 @@ from rankbench.core.text import listed
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.remote import scan_address
-from rankbench.data.readers.trec import TREC_LOSS, Measure, Ties, judged, judgments, read_qrels, read_run
+from rankbench.data.readers.run_measures import TREC_LOSS, Measure, Ties, judged, judgments
+from rankbench.data.readers.trec import read_qrels, read_run
 from rankbench.data.readers.trec_tables import QrelsInMemory, in_memory, qrels_in_memory, runs_in_memory
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
@@ -51,7 +52,7 @@ def judged_runs(
     runs : path, sequence of paths, or runs in memory
     qrels : path, or judgments in memory
     loss : str
-        See `rankbench.data.readers.trec.Measure.parsed`.
+        See `rankbench.data.readers.run_measures.Measure.parsed`.
     ties : {"shared", "trec-eval"}
     missing : {"zero", "tasks", "systems"}
         Whether a topic that a run lacks scores 0, or is missing.

@@ -13,7 +13,7 @@ import polars as pl
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.core.text import count_text
 from rankbench.data.readers.frame_source import readable
-from rankbench.data.readers.trec import Ties
+from rankbench.data.readers.run_measures import Ties
 from rankbench.data.readers.trec_tables import QrelsInMemory
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError

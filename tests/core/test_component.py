@@ -14,7 +14,7 @@ from pydantic import Field
 from rankbench.aggregators.sequential import Elo
 from rankbench.core.component import Component, build
 from rankbench.core.spec import parse
-from rankbench.errors import SpecError
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Method
 from rankbench.methods.erm import ERM
@@ -198,3 +198,15 @@ def test_derived_forms_are_those_of_every_kind_that_has_them() -> None:
         ("surrogate", "phi_kernels"),
         *(("surrogate", name) for name in ("exact", "exact_phi", "exact_edge")),
     }
+
+
+def test_a_part_that_is_not_there_says_so_itself() -> None:
+    with pytest.raises(SpecError, match="^unknown optimizer 'newtn'; did you mean 'newton'"):
+        ERM.from_spec(parse("erm:optimizer=newtn"))
+    with pytest.raises(SpecError, match="^aggregator 'mean-log-odds', parameter 'smoothing'"):
+        manager.get(Method, "erm:aggregator=mean-log-odds(smoothing=-1)")
+
+
+def test_errors_of_given_values_are_value_errors() -> None:
+    for error in (SpecError, InputError):
+        assert issubclass(error, ValueError)

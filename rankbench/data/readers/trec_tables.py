@@ -66,7 +66,7 @@ def in_memory(found: object) -> bool:
 
 def _by_system(runs: Mapping[str, object]) -> bool:
     """Return whether a mapping has a run for each name: frames, or a level more than one of topics."""
-    if any(hasattr(one, "columns") or hasattr(one, "column_names") for one in runs.values()):
+    if any(hasattr(type(one), name) for one in runs.values() for name in ("columns", "column_names")):
         return True
     return any(isinstance(docs, Mapping) for one in runs.values() if isinstance(one, Mapping) for docs in one.values())
 
