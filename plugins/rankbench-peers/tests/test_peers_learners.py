@@ -9,6 +9,9 @@ from scipy.special import expit
 
 import rankbench
 from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask
 from rankbench_peers.differences import differences, one_by_one
 from rankbench_peers.from_lightgbm import LightgbmRanker
 from rankbench_peers.from_sklearn import SklearnLogistic, SklearnMlp, SklearnSgd, mean_ndcg
@@ -270,3 +273,33 @@ def test_learners_of_labels_reject_options_of_comparisons(learner, given):
     with pytest.raises(SpecError, match=f"{name} is of comparisons; with aggregator=labels"):
         rankbench.get(rankbench.Method, f"{learner}:aggregator=labels,{given}")
     assert rankbench.get(rankbench.Method, f"{learner}:{given}").config()[name] == int(given.partition("=")[2])
+
+
+class ForeignRanker(rankbench.Method):
+    """LightGBM as somebody else would bring it: it declares nothing of labels."""
+
+    name = "foreign-lambdarank"
+    source = "a test"
+    packages = ("lightgbm",)
+
+    def fit(self, block):
+        held, quiet = block.validation, {"verbosity": -1, "num_threads": 1}
+        learned = lightgbm.Dataset(block.design.x, block.design.labels, group=block.design.sizes, params=quiet)
+        watched = lightgbm.Dataset(held.x, held.labels, group=held.sizes, reference=learned, params=quiet)
+        settings = quiet | {"objective": "lambdarank", "metric": "ndcg", "early_stopping_round": 10, "seed": 1}
+        trees = lightgbm.train(settings | {"deterministic": True}, learned, 100, valid_sets=[watched])
+        return rankbench.Fitted(lambda queries: trees.predict(queries.x, num_threads=1))
+
+
+def test_lightgbm_of_another_distribution_learns_labels_under_graded():
+    protocol = rankbench.get(rankbench.Protocol, "graded")
+    data = rankbench.get(rankbench.Dataset, "web10k-like:queries=100,features=12")
+    loss = rankbench.get(rankbench.Loss, "ndcg:discount=log2,cutoff=10")
+    contenders = [ForeignRanker(), rankbench.get(rankbench.Method, "random-scores")]
+    cells = {one.name: Contender.single(one) for one in contenders}
+    prepared = protocol.prepare(data, 1)
+    key = BlockKey(str(protocol), str(data), 1, 0, 1)
+    foreign, random = protocol.execute(prepared, BlockTask(key, 0, (str(loss),), cells, (loss,)))
+    assert (foreign.status, foreign.reason) == ("done", "")
+    means = [one.losses[str(loss), "heldout"].mean() for one in (foreign, random)]
+    assert means[0] < means[1] - 0.05
