@@ -127,15 +127,15 @@ class Work:
             return None
         takes = {cell: seconds[-1] for cell, seconds in zip(left, known, strict=True)}
         rest = {cell: (1 - self._share[cell]) * seconds for cell, seconds in takes.items()}
-        running = 0.0
-        for seconds, task in running_blocks():
+        running = running_blocks()
+        for seconds, task in running:
             own = [cell for cell in task.cells if cell in takes]
-            running += seconds
             expected, reported = (sum(some[cell] for cell in own) for some in (takes, rest))
             if reported > (still := max(expected - seconds, 0.0)):
                 rest |= {cell: rest[cell] * still / reported for cell in own}
-        at_once = (self._busy + running) / max(time.monotonic() - self._since, 1e-9)
-        return sum(rest.values()) / max(at_once, 1e-9)
+        # Blocks on a cluster run where nobody sees them.
+        at_once = len(running) or self._busy / max(time.monotonic() - self._since, 1e-9)
+        return sum(rest.values()) / at_once
 
 
 class Progress:
