@@ -70,16 +70,14 @@ def fit(
 
     composed = {cell: m for cell, m in methods.items() if isinstance(m, ERM)}
     outcomes: dict[str, Fitted | Exception] = {}
-    together = guarded(lambda: fit_composed(block, composed))
+    together = guarded(lambda: fit_composed(block, composed, fitted))
     if isinstance(together, Exception):
         # Some component is at fault: alone, each contender answers for itself.
         for cell, contender in composed.items():
-            alone = guarded(partial(fit_composed, block, {cell: contender}))
+            alone = guarded(partial(fit_composed, block, {cell: contender}, fitted))
             outcomes[cell] = alone if isinstance(alone, Exception) else alone[cell]
     else:
         outcomes.update(together)
-    for cell in composed:
-        fitted(cell)
     hidden = replace(block, design=block.design.unlabelled(), validation=None)
     for cell, method in methods.items():
         if not isinstance(method, ERM):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
-from competing import executed
+from competing import executed, task_of
 from installed import hook, install_plugin
 from small_suites import suite_text
 
@@ -330,3 +331,14 @@ def test_a_learner_of_labels_of_another_distribution_competes(tmp_path):
     means = dict(rows.select("contender", "mean").iter_rows())
     assert means["forest"] < means["random"] - 0.05
     assert dict(rows.select("contender", "oracle").iter_rows()) == {"erm": False, "random": False, "forest": False}
+
+
+def test_each_fold_of_each_contender_moves_the_progress():
+    prepared, done = Graded().prepare(frame(SHIPPED), 1), {}
+    task = task_of(prepared, ["erm:aggregator=labels,lambda=[1,0.1]", "random-scores"], (LOSS,))
+    told = []
+    prepared.protocol.execute(prepared, replace(task, advance=lambda *one: told.append(one)))
+    for cell, share in told:
+        done[cell] = done.get(cell, 0) + share
+    assert done == pytest.approx(dict.fromkeys(task.cells, 1.0))
+    assert len(told) == 5 * 3

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
 import pytest
-from competing import executed
+from competing import executed, task_of
 from numba import njit
 from small_blocks import make_block, make_queries
 
@@ -314,3 +315,16 @@ def test_what_a_contender_is_made_of_may_see_the_truth() -> None:
     assert sees_truth(rankbench.get(Method, "erm:aggregator=limit-scores"))
     assert sees_truth(rankbench.get(Method, "oracle"))
     assert not sees_truth(rankbench.get(Method, "erm"))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_each_contender_whose_work_ends_moves_the_progress(protocol: str) -> None:
+    dataset, n, loss = PROTOCOLS[protocol]
+    ready = rankbench.get(rankbench.Protocol, protocol).prepare(
+        rankbench.get(rankbench.Dataset, dataset) if dataset else None, 1
+    )
+    specs = ["random-scores", "erm:k=1,draws=50", "erm:optimizer=composite(c=0.01),draws=50,k=2", "erm:k=2,draws=50"]
+    done = Counter[str]()
+    task = task_of(ready, specs, (loss,) if loss else (), n=n)
+    ready.protocol.execute(ready, replace(task, advance=lambda cell, share: done.update({cell: share})))
+    assert done == dict.fromkeys(task.cells, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,3 +106,22 @@ def test_workers_that_never_get_ready_fail_the_blocks(monkeypatch: pytest.Monkey
         ("elo", "error"),
     ]
     assert all("died with exit code 9" in cell.reason for result in results for cell in result.cells)
+
+
+def works(pieces: int, advance: Callable[[str, float], None]) -> str:
+    for _ in range(pieces):
+        advance("cell", 1 / pieces)
+        time.sleep(0.3)
+    return "done"
+
+
+def test_a_worker_says_how_far_it_is_before_it_is_done() -> None:
+    told = list[tuple[str, float]]()
+    with Worker() as worker:
+        worker.send(works, 5, timeout=60, advance=lambda cell, share: told.append((cell, share)))
+        while not worker.done():
+            time.sleep(0.05)
+        assert worker.result == "done"
+        assert worker.call(os.getpid, timeout=60) > 0  # which is told nothing
+    assert {cell for cell, _ in told} == {"cell"}
+    assert 0 < sum(share for _, share in told) < 1 + 1e-9

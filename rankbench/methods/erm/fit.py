@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -44,7 +44,9 @@ from rankbench.optimizers.score_problem import PenalizedProblem, ScoreProblem
 Outcome: TypeAlias = "Fitted | Exception"
 
 
-def fit_composed(block: Block, contenders: Mapping[str, Composition]) -> dict[str, Outcome]:
+def fit_composed(
+    block: Block, contenders: Mapping[str, Composition], fitted: Callable[[str], None] = lambda label: None
+) -> dict[str, Outcome]:
     """Fit composed contenders to one block.
 
     A contender's result is a function of contender and block alone: the same bytes
@@ -54,6 +56,8 @@ def fit_composed(block: Block, contenders: Mapping[str, Composition]) -> dict[st
     ----------
     block : Block
     contenders : mapping of label to Composition
+    fitted : callable
+        Is told each label whose contender has been fitted.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def fit_composed(block: Block, contenders: Mapping[str, Composition]) -> dict[st
         if label not in outcomes:
             groups[contender.model.digest(), contender.draws, is_compiled(contender)][label] = contender
     for (_, draws, compiled), group in groups.items():
-        outcomes.update(_Fits(block, group, draws, compiled).outcomes())
+        outcomes.update(_Fits(block, group, draws, compiled).outcomes(fitted))
     return {label: outcomes[label] for label in contenders}
 
 
@@ -147,7 +151,7 @@ class _Fits:
             return None
         return single_target(self.block, aggregator, surrogate) if isinstance(surrogate, ScoreSurrogate) else None
 
-    def outcomes(self) -> dict[str, Outcome]:
+    def outcomes(self, fitted: Callable[[str], None]) -> dict[str, Outcome]:
         """Run the stream if anybody needs it, then finish every contender."""
         sampled = any(
             isinstance(c.surrogate, ScoreSurrogate) and self._known(label, c, c.surrogate) is None
@@ -165,8 +169,12 @@ class _Fits:
                     outcomes[label] = self._solved(label, contender, contender.optimizer, problems[label])
             except (ContenderDiverged, SpecError) as error:
                 outcomes[label] = error
+            if label not in self.steppers:
+                fitted(label)
         if path is not None and self.steppers:
             outcomes.update(self._stepped(path, problems))
+        for label in self.steppers:
+            fitted(label)
         return outcomes
 
     def _problems(self) -> dict[str, Problem | SpecError]:
