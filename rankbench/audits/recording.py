@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
-from rankbench.core.text import count_text, first_of, short_repr
+from rankbench.core.text import count_text, first_of, listed, short_reprs
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
@@ -177,7 +177,7 @@ def exposure(board: VoteBoard) -> Probe:
     table = pl.DataFrame(
         {"item": [counts.items[i] for i in order], "votes": rows[order], "opponents": opponents[order]}
     )
-    scarce = f" ({first_of([short_repr(counts.items[i]) for i in few], _SHOWN)})" if len(few) else ""
+    scarce = f" ({listed([counts.items[i] for i in few], _SHOWN)})" if len(few) else ""
     connected = "all items" if len(groups) == 1 else f"{len(groups):,} groups of items, not one with another"
     alone = f"one pair alone connects groups: {first_of(pairs, _SHOWN)}" if pairs else "no group hangs on one pair"
     amounts = f"{rows.min():,} to {count_text(int(rows.max()), 'vote')} an item; {len(few):,} below {FEW}{scarce}"
@@ -245,10 +245,10 @@ def duplicates(board: VoteBoard) -> Probe:
 def names_alike(board: VoteBoard) -> Probe:
     """Return which items readers would take for one another, or hardly read."""
     groups, strange = lookalikes(board.items), odd(board.items)
-    shown = [" = ".join(map(short_repr, group)) for group in groups]
+    shown = [" = ".join(short_reprs(group)) for group in groups]
     answer = (
         f"called alike: {first_of(shown, _SHOWN) if shown else 'none'}; odd names: "
-        f"{first_of([short_repr(name) for name in strange], _SHOWN) if strange else 'none'}"
+        f"{listed(strange, _SHOWN) if strange else 'none'}"
     )
     return Probe("names", "Are items called alike?", answer, facts={"alike": groups, "odd": strange})
 

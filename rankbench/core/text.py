@@ -36,10 +36,15 @@ def cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return quoted names with commas, the first 20 and how many more there are."""
+def listed(names: Sequence[str], most: int = _MOST) -> str:
+    """Return quoted names with commas, the first ones and how many more there are."""
+    return first_of(short_reprs(names), most)
+
+
+def short_reprs(names: Sequence[str]) -> list[str]:
+    """Return the `short_repr` of each name; of names that begin alike, the whole ones."""
     shown = shortened(names, _LONGEST + 3, "...")
-    return first_of([repr(shown[name]) for name in names], _MOST)
+    return [repr(shown[name]) for name in names]
 
 
 def shortened(names: Iterable[str], longest: int, dots: str = "…") -> dict[str, str]:

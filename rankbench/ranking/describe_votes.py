@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED
-from rankbench.core.text import count_text, cut, short_repr
+from rankbench.core.text import count_text, cut, short_reprs
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
@@ -275,8 +275,8 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
         return f"{fact}  !" if suspicious else str(fact)
 
     rows, weight, drift = facts["rows"], facts["weight"], facts["drift"]
-    alike = [" = ".join(map(short_repr, group)) for group in facts["lookalikes"]]
-    strange = [short_repr(name) for name in facts["odd_names"]]
+    alike = [" = ".join(short_reprs(group)) for group in facts["lookalikes"]]
+    strange = short_reprs(facts["odd_names"])
     connected, strongly = "all items", "all items"
     if facts["component_count"] > 1:
         sizes = ", ".join(f"{size:,}" for size in facts["components"][:_MOST])

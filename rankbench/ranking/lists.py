@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import resample_entropy
-from rankbench.core.text import first_of, short_repr
+from rankbench.core.text import first_of, short_reprs
 from rankbench.data.readers.choose import is_pattern, part_files
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet import MANIFEST, Manifest
@@ -163,7 +163,7 @@ class Sessions(WholeLog):
         unused = {"outside of the shown list": self.off_list, "on what a session had clicked before": self.repeated}
         if isinstance(aggregator, SelectionAggregator):
             seen = np.bincount(shown.items[aggregator.observed(shown)], minlength=len(self.items))
-            unseen = [short_repr(item) for item, times in zip(self.items, seen, strict=True) if not times]
+            unseen = short_reprs([item for item, times in zip(self.items, seen, strict=True) if not times])
             if aggregator.stops:
                 busy = np.maximum.reduceat(shown.clicked, shown.starts[:-1])
                 below = f"below the topmost of a list ({aggregator.name} takes one click a list)"

@@ -69,7 +69,7 @@ def _elsewhere(measure: str) -> str:
 
 
 def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
-    return first_of([short_repr(name) for name, one in zip(names, chosen, strict=True) if one], _NAMED)
+    return listed([name for name, one in zip(names, chosen, strict=True) if one], _NAMED)
 
 
 def doubtful_names(scores: TaskScores, lower: Sequence[str], measure: str = "") -> list[str]:
@@ -145,7 +145,7 @@ def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, lis
             raise SpecError(f"{name!r} is a task and a system: which of them to leave out is not clear; rename one")
     tasks, systems = ~np.isin(scores.tasks, list(without)), ~np.isin(scores.systems, list(without))
     if not (tasks.any() and systems.any()):
-        raise SpecError(f"without {first_of([short_repr(name) for name in without], _NAMED)} nothing is left")
+        raise SpecError(f"without {listed(without, _NAMED)} nothing is left")
     notes = []
     for what, names, kept in (("tasks", scores.tasks, tasks), ("systems", scores.systems, systems)):
         notes += [] if kept.all() else [f"left out of the {what}: {_first(names, ~kept)}"]
@@ -154,7 +154,7 @@ def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, lis
 
 def _near(name: str, names: Sequence[str]) -> str:
     """Return the nearest name; if none is near the first ones, as there may be thousands."""
-    return closest(name, names) or f"; there are {first_of([short_repr(valid) for valid in names], _NAMED)}"
+    return closest(name, names) or f"; there are {listed(names, _NAMED)}"
 
 
 def _part(scores: TaskScores, tasks: NDArray[np.bool_], systems: NDArray[np.bool_]) -> TaskScores:
@@ -281,7 +281,7 @@ def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
 
 def size_text(whole: TaskScores, *, every: bool) -> str:
     """Return how many systems a whole table ranks on which tasks; all tasks are named if `every` says so."""
-    tasks = listed(whole.tasks) if every else first_of([short_repr(task) for task in whole.tasks], _NAMED)
+    tasks = listed(whole.tasks) if every else listed(whole.tasks, _NAMED)
     where = f"{count_text(len(whole.tasks), 'task')}: {tasks}"
     if len(whole.systems) == 1:
         return f"there is one system, with nothing to compare it to, on {where}"

@@ -16,7 +16,7 @@ from functools import cache
 
 import polars as pl
 
-from rankbench.core.text import count_text, first_of, short_repr
+from rankbench.core.text import count_text, first_of, short_repr, short_reprs
 from rankbench.data.tables.outcomes import NOTHING_SAID
 from rankbench.data.tables.schemas import REST
 from rankbench.ranking.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
@@ -356,8 +356,8 @@ def name_notes(names: Collection[str], what: str = "items") -> list[str]:
     if len(names) > _MOST_NAMES:
         return []
     notes = []
-    if groups := [" = ".join(map(short_repr, group[:3])) for group in lookalikes(names)]:
+    if groups := [" = ".join(short_reprs(group[:3])) for group in lookalikes(names)]:
         notes.append(f"rankbench takes {what} called alike for different ones: {count_and_first(groups)}")
-    if strange := [short_repr(name) for name in odd(names)]:
+    if strange := short_reprs(odd(names)):
         notes.append(f"odd names{'' if what == 'items' else f' of {what}'}: {count_and_first(strange)}")
     return notes

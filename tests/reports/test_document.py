@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
@@ -92,3 +95,15 @@ def test_csv_has_digits_that_do_not_depend_on_last_bits() -> None:
         '"a,b",1,0.300000,,3.00e-09',
         "'=x,true,0.000000,,",
     ]
+
+
+LONG = st.text("ab,=", max_size=40).map(lambda end: f"erm:surrogate=regression,{end}.")
+
+
+@given(st.lists(LONG, unique=True, min_size=1, max_size=4), st.integers(16, 90))
+def test_names_of_rows_are_printed_whole_in_any_room(names: list[str], width: int) -> None:
+    """Labels that were cut would be alike."""
+    grid = Grid.from_rows([Column("contender"), Column("x", "right")], [(markdown(name), "7") for name in names])
+    lines = printed(grid, width=width).splitlines()
+    folded = "".join(re.sub(r" +7? *$", "", line).strip() for line in lines)
+    assert all(name in folded for name in names)
