@@ -29,7 +29,7 @@ def main() -> None:
     from test_power_of_ranges import SETTINGS, measured
     from test_skewed_tables import TASKS
     from test_skewed_tables import measured as measured_skewed
-    from test_weak_items import WEAK
+    from test_weak_items import BESIDE, WEAK, measured_beside
     from test_weak_items import measured as measured_weak
 
     logs = int(sys.argv[1]) if len(sys.argv) > 1 else LOGS
@@ -43,6 +43,10 @@ def main() -> None:
     for setting in WEAK:
         covered, symmetric = measured_weak(setting, logs)
         print(f"| {setting.says} | {covered:.3f} | {symmetric:.3f} |", flush=True)
+    print("\n| one vote on a stranger | covered | wider by (99% of logs) | if told from all |\n|---|--:|--:|--:|")
+    for setting in BESIDE:
+        others, wider, about_all = measured_beside(setting, logs)
+        print(f"| {setting.says} | {others:.3f} | {wider:.3f} | {about_all:.2f} |", flush=True)
     print("\n| score table | ranges wrong | best missing | best alone | alone by ranges |\n|---|--:|--:|--:|--:|")
     for says, tasks, lead in SCORE_TABLES:
         tables = [systems(seed, tasks, lead) for seed in range(logs)]

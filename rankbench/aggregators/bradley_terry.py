@@ -191,13 +191,18 @@ class BradleyTerry(PenalizedAggregator):
         return fit_bradley_terry(counts, ridge=self.strength(), start=start)
 
     def score_ends(
-        self, counts: PairCounts, scores: NDArray[np.float64], items: Sequence[int], level: float
+        self,
+        counts: PairCounts,
+        scores: NDArray[np.float64],
+        items: Sequence[int],
+        level: float,
+        known: NDArray[np.bool_],
     ) -> NDArray[np.float64] | None:
         """Return intervals by profile penalized likelihood with Firth's penalty, shape (k, 2); None with another one.
 
         See `rankbench.aggregators.likelihood.profile`.
         """
-        return profile_ends(counts, scores, items, level) if self.by_firth(counts) else None
+        return profile_ends(counts, scores, items, level, known) if self.by_firth(counts) else None
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores of one query's comparisons, shape (m,), all on one scale; ties are half wins.

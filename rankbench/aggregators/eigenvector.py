@@ -135,6 +135,10 @@ class RatioAggregator(LogOddsAggregator):
         """Return what the scores are in, with this scale."""
         return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
 
+    def only_differences(self) -> bool:
+        """Return whether the scores are logarithms."""
+        return self.scale == "log"
+
 
 _LEAST = 1e-300
 
@@ -186,6 +190,10 @@ class RankCentrality(CountAggregator):
     def score_unit(self) -> str:
         """Return what the scores are in, with this scale."""
         return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
+
+    def only_differences(self) -> bool:
+        """Return whether the scores are logarithms."""
+        return self.scale == "log"
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by dense state reduction; see the kernel for the method."""

@@ -22,6 +22,8 @@ from rankbench.ranking.load import load_log
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.rank import rank
+from rankbench.ranking.rank_ranges import relative_covariance
+from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
 from rankbench.ranking.votes import Votes, load_votes
 
 _MOST = 200
@@ -184,11 +186,16 @@ def clustering(board: VoteBoard) -> Probe:
     """Return by how much votes of one judge are alike: variances by judge beside variances by vote."""
     name, question = "clustering", "Are votes of one judge alike?"
     method, loaded = board.method, board.loaded
+    if loaded.few_judges is not None:
+        return Probe(name, question, f"not known: {too_few_judges_note(loaded.few_judges)}")
     if not (loaded.by_judge and isinstance(method, CountAggregator) and isinstance(method, WithCovariance)):
         return Probe(name, question, "not known: the log names no judges, or the method has no formula for intervals")
     scores = board.ranking.scores
-    by_judge = np.diag(loaded.covariance(method, scores)[0])[board.compared]
-    by_vote = np.diag(covariance_of(method, board.counts, scores, None))[board.compared]
+    known = judged_enough(loaded.units)
+    by_judge, by_vote = (
+        relative_covariance(one, board.ranking.scales, known).diagonal()[board.compared]
+        for one in (loaded.covariance(method, scores)[0], covariance_of(method, board.counts, scores, None))
+    )
     ratio = float(np.median(by_judge[by_vote > 0] / by_vote[by_vote > 0]))
     found, votes = largest_misfits(board), board.votes.count
     answer = f"variances of scores by judge are {significant(ratio, 2)} times those by vote"

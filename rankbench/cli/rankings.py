@@ -95,8 +95,8 @@ def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
     intervals = None
     if facts["intervals"]:
         intervals = {
-            "kind": facts["intervals"], "level": 0.95, "scores": "each alone", "ranks": "all together",
-            "resamples": facts["resamples"], "seed": facts["seed"],
+            "kind": facts["intervals"], "over": facts["sampled"], "level": 0.95, "scores": "each alone",
+            "ranks": "all together", "resamples": facts["resamples"], "seed": facts["seed"],
         }  # fmt: skip
     return {
         "method": found.method,

@@ -109,6 +109,10 @@ class Aggregator(Component):
         """Return what the scores are in with these parameters, `unit` unless a class says otherwise."""
         return self.unit
 
+    def only_differences(self) -> bool:
+        """Return whether scores tell differences alone, and their mean nothing: log-odds, unless a class says more."""
+        return self.score_unit() == "log-odds"
+
     def kernel(self) -> Kernel | None:
         """Return the compiled form of `aggregate` (`AGGREGATE` or `EDGES`), or None: interpreted."""
         return None
@@ -260,7 +264,12 @@ class WithProfile(Protocol):
     """Aggregators that know the values of a score which votes do not reject by likelihood ratio."""
 
     def score_ends(
-        self, counts: PairCounts, scores: NDArray[np.float64], items: Sequence[int], level: float
+        self,
+        counts: PairCounts,
+        scores: NDArray[np.float64],
+        items: Sequence[int],
+        level: float,
+        known: NDArray[np.bool_],
     ) -> NDArray[np.float64] | None:
         """Return both ends of the intervals of k items, shape (k, 2); None with parameters that have no likelihood.
 
@@ -272,6 +281,8 @@ class WithProfile(Protocol):
             Result of `from_counts` for them.
         items : sequence of int
         level : float, in (0, 1)
+        known : ndarray of bool, shape (m,)
+            Items from whose mean score, on the item's scale, a score is told; `items` are among them.
         """
 
 

@@ -28,7 +28,7 @@ from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, chosen_intervals, rank
 from rankbench.ranking.rank_ranges import LARGEST
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, ridge_of, unpenalized
-from rankbench.ranking.sampling_units import Units, too_thin
+from rankbench.ranking.sampling_units import Units, too_few_judges_note, too_thin
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.ranking.votes import all_ones
 from rankbench.stats.simultaneous import FEW
@@ -101,6 +101,9 @@ class Items(LogProtocol):
             notes += [f"{note[0].upper()}{note[1:]}." for note in ranked.few_units()]
         elif isinstance(ranked, Ballots) or self.intervals == "bootstrap":
             pass
+        elif isinstance(ranked, CountedVotes) and ranked.few_judges is not None:
+            said = too_few_judges_note(ranked.few_judges)
+            notes.append(f"{said[0].upper()}{said[1:]}.")
         elif not ranked.by_judge:
             why = "all votes are of one judge" if facts.judges == 1 else "the log does not say who judged"
             notes.append(

@@ -26,7 +26,7 @@ from rankbench.protocols.dated_votes import DatedVotes, counts_of_votes, dated_v
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged
 from rankbench.ranking.rank import normal_deviations
-from rankbench.ranking.rank_ranges import item_rank_ranges, score_intervals
+from rankbench.ranking.rank_ranges import item_rank_ranges, less_known_mean, relative_covariance, score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import ENOUGH, Units, judged_enough
 
@@ -188,11 +188,16 @@ def _of_periods(stored: Mapping[str, NDArray[Any]], begin: int, end: int) -> Cou
 def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tuple[float, ...]:
     """Return what an aggregator says of an item: score, interval, places among all items of the log, and votes."""
     scores, scales, units = log.scores(aggregator), log.scales(aggregator), log.units
-    covariance = log.covariance(aggregator, scores)[0]
+    covariance, known = log.covariance(aggregator, scores)[0], judged_enough(units)
+    if aggregator.only_differences():
+        covariance, scores = (
+            relative_covariance(covariance, scales, known),
+            less_known_mean(scores[None], scales, known)[0],
+        )
     at = log.items.index(item)
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
     # Items with few votes, and items on another scale, may hold any place.
-    kept = np.flatnonzero(judged_enough(units) & (scales == scales[at]))
+    kept = np.flatnonzero(known & (scales == scales[at]))
     some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.of_variance[kept])
     errors = log.range_errors(aggregator, scores, covariance, 0, seed)
     block = (covariance if errors is None else errors.covariance)[np.ix_(kept, kept)]

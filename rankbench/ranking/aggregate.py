@@ -65,7 +65,8 @@ class Aggregation:
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``voters``, the total weight of ballots,
         else None; ``judges``, the number of judges that the intervals of one ranking rest on, else None; ``by``, the
         column that ``query`` is, or None; ``seed`` and ``resamples`` of the intervals (None where they are by formula);
-        ``intervals``, how they were made, or None, and ``by_judge``, whether by judge;
+        ``intervals``, how they were made, or None, ``by_judge``, whether by judge, and ``sampled``, what they are over,
+        as "votes of these 3 judges";
         ``may_be_first``, names of items of the largest of so many ``scales``, where one ranking has intervals;
         ``votes`` and ``wins``, names of the counts in these columns; ``filter``, the parts of a filter that were
         said. Pooled categories have also ``pool``, how much
@@ -230,7 +231,7 @@ def aggregate(
         controlling, intervals = checked_control(aggregator, source, intervals)
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
-    first_votes = FirstVotes(LOOKED_AT + 1)
+    first_votes, sampled = FirstVotes(LOOKED_AT + 1), dict[str, None]()
     facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": None, "judges": None, "by": by}
     facts |= {"seed": seed, "resamples": replicates} | ({"filter": keep.as_dict()} if keep else {})
 
@@ -249,6 +250,8 @@ def aggregate(
         facts["resamples"] = None if by_formula(chosen, aggregator) else replicates
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
         facts["by_judge"] = loaded.by_judge
+        if ranking.units is not None:
+            sampled[ranking.units.noun] = None
         return replace(ranking, tallies=tallies), more
 
     def controlled(part: LogSource, plain: ItemRanking) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
@@ -304,6 +307,7 @@ def aggregate(
     if by is None and intervals is not None:
         facts["may_be_first"] = table.filter("may_be_first", scale=1)["item"].to_list()
         facts["scales"] = table["scale"].n_unique()
+    facts.setdefault("sampled", " or ".join(sampled) or None)
     found = _findings(source, first_votes, table["item"].unique().to_list(), queries=by in (None, "query"))
     if by not in (None, "query"):
         found += name_notes(table["query"].unique().to_list(), "categories")

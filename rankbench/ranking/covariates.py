@@ -26,14 +26,14 @@ from rankbench.ranking.rank import (
     ItemRanking,
     LogFacts,
     by_judge,
-    interval_notes,
     normal_deviations,
     ranked,
+    sampling_notes,
     unknown,
     with_covariance,
 )
 from rankbench.ranking.rank_ranges import LARGEST, check_size
-from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes
+from rankbench.ranking.sampling_units import Units, few_judges, units_of_counts, units_of_votes, units_words
 from rankbench.ranking.votes import Votes, covariate_votes, load_votes
 from rankbench.stats.moderation import RangeErrors
 
@@ -102,13 +102,14 @@ def rank_controlled(
     votes = replace(votes, covariates=aggregator.shown(votes.covariates))
     if intervals is not None:
         check_size(len(votes.items))
-    clustered = by_judge(LogFacts(votes.count, votes.judge_count, votes.unsigned), "sandwich")
+    few = few_judges(votes)
+    clustered = by_judge(LogFacts(votes.count, votes.judge_count, votes.unsigned, few is not None), "sandwich")
     rows = covariate_votes(votes, by_judge=clustered)
     notes = [*_scale_notes(votes), *_separated(rows)]
     rows = rows.summed()
     aggregator.refuse_unidentified(rows)
     fit = aggregator.fit_controlled(rows)
-    units = _units(votes, rows, clustered)
+    units = replace(_units(votes, rows, clustered), noun=units_words(clustered, few))
     covariance = None
     if units.count > 1 and len(votes.items) <= LARGEST:
         covariance = aggregator.checked_numbers("controlled_covariance", aggregator.controlled_covariance(rows, fit))
@@ -122,7 +123,7 @@ def rank_controlled(
         own = covariance[:m, :m]
         errors = None if clustered or not votes.alike else RangeErrors(own, np.full(m, np.inf))
         ranking = with_covariance(votes.items, fit.scores, scales, own, units, normal_deviations(own, seed), errors)
-        notes += interval_notes(units, clustered)
+        notes += sampling_notes(units, few)
     if covariance is None:
         notes.append("too many items, or too few votes, for intervals of effects")
     half = np.full(len(fit.effects), np.nan)

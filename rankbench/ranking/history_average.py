@@ -25,10 +25,11 @@ from rankbench.core.text import listed
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.interfaces.pair_counts import ClusterCounts, connected_components
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.plugin.manager import get
-from rankbench.ranking.sampling_units import Units, judged_enough, spread_of_points, units_of_counts
+from rankbench.ranking.rank_ranges import relative_covariance
+from rankbench.ranking.sampling_units import Units, few_judges, judged_enough, spread_of_points, units_of_counts
 from rankbench.ranking.votes import Votes
 
 _DRAWS = 10_000
@@ -319,7 +320,7 @@ class AlikeVotes(NamedTuple):
 
 
 def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_]) -> AlikeVotes:
-    """Return how many votes are worth one: `points` where not all votes have a judge, or all are one judge's.
+    """Return how many votes are worth one: `points` where not all votes have a judge, or judges are too few.
 
     Parameters
     ----------
@@ -332,13 +333,15 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     pair = votes.pairs()[1].astype(np.int64)
     # Scores walk: votes of one time tell how points vary, or those of half of the log.
     points = spread_of_points(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
-    if votes.judges is None or votes.judge_count < 2:
+    if votes.judges is None or votes.judge_count < 2 or few_judges(votes) is not None:
         return AlikeVotes(points, points, units_of_counts(votes.counts()), 0, points)
     m = len(votes.items)
     by_judge = votes.clusters(votes.judges)
     units = units_of_counts(by_judge, split=votes.rest is not None)
     spread, single = _spreads(votes, (votes.winners, votes.losers), by_judge)
-    worth = of_changes = _ratio(np.diag(spread), np.diag(single), judged_enough(units))
+    known, scales = judged_enough(units), connected_components(by_judge.counts).scale_of.astype(np.int64)
+    spread, single = (relative_covariance(one, scales, known) for one in (spread, single))
+    worth = of_changes = _ratio(np.diag(spread), np.diag(single), known)
     # An item before and after is two items.
     ends = np.stack([votes.winners, votes.losers]) + m * late
     nodes, place = np.unique(ends, return_inverse=True)

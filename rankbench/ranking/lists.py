@@ -30,7 +30,7 @@ from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.queries import Orders, Selections
 from rankbench.interfaces.row_weights import MOST_VOTES
 from rankbench.ranking.ranked_log import ItemTallies, WholeLog
-from rankbench.ranking.sampling_units import Units, units_of_lists
+from rankbench.ranking.sampling_units import JUDGES, Units, units_of_lists
 from rankbench.ranking.votes import NO_TIMES
 
 
@@ -67,7 +67,8 @@ class Ballots(WholeLog):
     def units(self) -> Units:
         """Independent units, and the votes in them."""
         orders = self.orders
-        return units_of_lists(orders.items, orders.starts, self.judges, orders.weights, len(self.items), self._times)
+        found = units_of_lists(orders.items, orders.starts, self.judges, orders.weights, len(self.items), self._times)
+        return replace(found, noun=JUDGES if self.by_judge else "ballots" if self.counts is None else "voters")
 
     def tallies(self) -> ItemTallies:
         """Return the ballots that name each item, and those that put nothing before it."""
@@ -139,7 +140,8 @@ class Sessions(WholeLog):
     def units(self) -> Units:
         """Independent units, and the votes in them."""
         shown = self.selections
-        return units_of_lists(shown.items, shown.starts, None, np.ones(len(shown)), len(self.items))
+        found = units_of_lists(shown.items, shown.starts, None, np.ones(len(shown)), len(self.items))
+        return replace(found, noun="sessions")
 
     def tallies(self) -> ItemTallies:
         """Return how often each item was shown, and clicked."""

@@ -23,6 +23,7 @@ from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
+from rankbench.ranking.sampling_units import few_judges, too_few_judges
 from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.ranking.votes import coded_votes, load_votes
@@ -152,8 +153,10 @@ def load_log(
                     f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take --intervals bootstrap",
                     column="judge",
                 )
-            facts = LogFacts(votes.count, votes.judge_count, votes.unsigned)
-            return OrderedVotes(votes, by_judge(facts, intervals)), chosen_intervals(facts, intervals, aggregator)
+            few = None if intervals in (None, "bootstrap", "judges") else few_judges(votes)
+            facts = LogFacts(votes.count, votes.judge_count, votes.unsigned, few is not None)
+            ordered = OrderedVotes(votes, by_judge(facts, intervals), few)
+            return ordered, chosen_intervals(facts, intervals, aggregator)
         counted, facts = counted_votes(source, intervals, address=address, first_votes=first_votes)
         return counted, chosen_intervals(facts, intervals, aggregator)
     if intervals == "sandwich":
@@ -242,9 +245,13 @@ def counted_votes(
     refuse_too_many_cells(part)
     judges = len(part.data) if isinstance(part.data, ClusterCounts) else 0
     facts = LogFacts(part.counts.judgments, judges, part.unsigned)
+    few = None
     if by_judge(facts, intervals):
-        return CountedVotes(part.data, by_judge=True, split=split), facts
-    return CountedVotes(count(ROW).data if part.counts.weighted else part.counts, split=split), facts
+        counted = CountedVotes(part.data, by_judge=True, split=split)
+        if intervals == "judges" or not too_few_judges(counted.units):
+            return counted, facts
+        few, facts = counted.units, facts._replace(few=True)
+    return CountedVotes(count(ROW).data if part.counts.weighted else part.counts, split=split, few_judges=few), facts
 
 
 def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:

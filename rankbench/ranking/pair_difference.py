@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError, SpecError, closest
 from rankbench.ranking.rank import ItemRanking
-from rankbench.ranking.sampling_units import judged_enough
+from rankbench.ranking.sampling_units import judged_enough, lacking
 
 LEVEL = 0.05
 """Level of the test, two-sided, and one minus the confidence of the interval."""
@@ -83,7 +83,7 @@ def _inference(ranking: ItemRanking, first: int, second: int) -> dict[str, objec
     if errors is None or ranking.units is None:
         return {"reason": "the method has no intervals, or the log too few votes"}
     if not judged_enough(ranking.units)[pair].all():
-        return {"reason": "too few votes on one of the two for an interval"}
+        return {"reason": f"one of the two has {' and one has '.join(lacking(ranking.units, pair))}"}
     variance, goal = (float(one) for one in variances_and_goals(ranking.scores, errors.covariance, first, second))
     se = float(np.sqrt(variance))
     lead, freedom = float(ranking.scores[first] - ranking.scores[second]), float(errors.freedom[pair].min())

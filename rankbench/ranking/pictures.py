@@ -59,7 +59,9 @@ def judgments_text(facts: dict[str, Any]) -> str:
 
 
 def intervals_words(facts: dict[str, Any]) -> str:
-    """Return how intervals were made, in words: the kind, and "by judge" where its name does not say so."""
+    """Return how intervals were made, in words: the kind, and what they are over where its name does not say so."""
+    if (facts["sampled"] or "").startswith("votes of"):
+        return f"{facts['intervals']}, {facts['sampled']}"
     return f"{facts['intervals']}{' by judge' if facts['by_judge'] and facts['intervals'] == 'sandwich' else ''}"
 
 

@@ -17,10 +17,10 @@ from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.ranking.categories import CategorySample, category_votes, differences, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, chances
 from rankbench.ranking.open import LogSource
-from rankbench.ranking.rank import ItemRanking, normal_deviations, with_covariance
+from rankbench.ranking.rank import ItemRanking, normal_deviations, sampling_notes, with_covariance
 from rankbench.ranking.rank_ranges import check_size
 from rankbench.ranking.ranked_log import tallies_of_counts
-from rankbench.ranking.sampling_units import Units, too_thin
+from rankbench.ranking.sampling_units import Units, few_judges, units_words
 from rankbench.ranking.votes import Votes
 from rankbench.stats.random_effects import Shrinkage, VarianceEstimate
 
@@ -118,14 +118,19 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
     items = np.bincount(np.unique(np.concatenate([cells + log.winners, cells + log.losers])) // m)
     if float((items.astype(np.float64) ** 2).sum()) > _MOST_MATRICES:
         raise SpecError("--pool: items by categories are more than fit into memory; leave some out")
+    few = few_judges(log)
+    if few is not None:
+        log = replace(log, judges=None, judge_names=())
     sample = estimated_categories(log, aggregator, seed)
     model = Shrinkage(sample.categories, m, sample.errors, sample.joint)
     if not model.freedom:
         raise SpecError(f"--pool: no difference of items is known in two categories of {column}: nothing can be shared")
     tested = categories_matter(log, aggregator, seed)
     variance = without_zero(model.variance, tested)
-    facts = {"pool": _facts(variance, tested), "by_judge": log.judge_count > 1 and not log.unsigned}
-    notes = [*_words(variance, tested, column, log), *sample.notes, *too_thin(sample.whole)]
+    facts: dict[str, Any] = {"pool": _facts(variance, tested), "by_judge": log.judge_count > 1 and not log.unsigned}
+    whole = replace(sample.whole, noun=units_words(facts["by_judge"], few))
+    facts["sampled"] = whole.noun
+    notes = [*_words(variance, tested, column, log), *sample.notes, *sampling_notes(whole, few)]
     rankings = [_ranking(log, sample, model, category, seed) for category in range(len(sample.names))]
     return CategoryRankings(sample.names, rankings, notes, facts)
 

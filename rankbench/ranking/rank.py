@@ -17,9 +17,26 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.partial_counts import LogPart
-from rankbench.ranking.rank_ranges import MANY, any_place, check_size, item_rank_ranges, places, score_intervals
+from rankbench.ranking.rank_ranges import (
+    MANY,
+    any_place,
+    check_size,
+    item_rank_ranges,
+    less_known_mean,
+    places,
+    relative_covariance,
+    score_intervals,
+)
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
-from rankbench.ranking.sampling_units import Units, freedom_of, too_thin
+from rankbench.ranking.sampling_units import (
+    JUDGES,
+    Units,
+    freedom_of,
+    judged_enough,
+    too_few_judges,
+    too_few_judges_note,
+    too_thin,
+)
 from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
@@ -89,6 +106,8 @@ def with_covariance(
     units: Units,
     deviations: NDArray[np.float64] | None,
     errors: RangeErrors | None = None,
+    *,
+    relative: bool = True,
 ) -> ItemRanking:
     """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
 
@@ -98,8 +117,13 @@ def with_covariance(
         That rank ranges are made of: of resamples, or `normal_deviations`.
     errors : RangeErrors, optional
         That rank ranges rest on: by default the covariance, with the degrees of freedom of the units.
+    relative : bool
+        Scores tell differences alone: they are told from the mean score of the items of a scale that have an interval.
     """
-    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
+    own, enough = covariance, judged_enough(units)
+    if relative:
+        own, scores = relative_covariance(covariance, scales, enough), less_known_mean(scores[None], scales, enough)[0]
+    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(own), 0)), units)
     of_ranges, freedom = (covariance, None) if errors is None else errors
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
     known = errors or RangeErrors(covariance, freedom_of(units))
@@ -169,15 +193,18 @@ class LogFacts(NamedTuple):
         Judges that the log names.
     missing : int
         Votes without a judge, in a log with a column of judges; one vote is enough.
+    few : bool
+        Judges are too few to be sampled: see `rankbench.ranking.sampling_units.too_few_judges`.
     """
 
     rows: int
     judges: int
     missing: int
+    few: bool = False
 
 
 def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> bool:
-    """Return whether judges are what is independent: where a log names two, and all of them.
+    """Return whether judges are what is sampled: where a log names enough of them, and all, or where it was asked for.
 
     Raises
     ------
@@ -189,7 +216,7 @@ def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> 
     if intervals == "judges" and facts.judges < 2:
         why = "the log does not say who judged (judge=COLUMN in --columns says where it stands)"
         raise SpecError(f"{why if not facts.judges else 'all votes are of one judge'}; take --intervals bootstrap")
-    return intervals == "judges" or (facts.judges > 1 and not facts.missing)
+    return intervals == "judges" or (facts.judges > 1 and not facts.missing and not facts.few)
 
 
 def chosen_intervals(
@@ -295,19 +322,19 @@ def rank(
     if irregular:
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
         return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
-    units = log.units
+    units, relative = log.units, aggregator.only_differences()
     if by_formula(intervals, aggregator):
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
         covariance, more = log.covariance(aggregator, scores)
         errors = log.range_errors(aggregator, scores, covariance, 0, seed)
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
-        ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors)
+        ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, relative=relative)
         ranking, profiled = with_likelihood(ranking, log, aggregator)
-        return ranking, [*notes, *more, *interval_notes(units, log.by_judge), *profiled]
+        return ranking, [*notes, *more, *interval_notes(log), *profiled]
     drawn = log.replicates(aggregator, scores, resamples, seed)
     kept = drawn[np.isfinite(drawn).all(axis=1)]
-    notes += interval_notes(units, log.by_judge)
+    notes += interval_notes(log)
     if len(kept) < len(drawn):
         notes.append(
             f"rankbench leaves out {len(drawn) - len(kept)} of {len(drawn)} resamples without scores: intervals may be "
@@ -320,15 +347,23 @@ def rank(
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
     if (errors := log.range_errors(aggregator, scores, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)
-    return with_covariance(log.items, scores, scales, covariance, units, deviations, errors), notes
+    ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, relative=relative)
+    return ranking, notes
 
 
-def interval_notes(units: Units, by_judge: bool) -> list[str]:
+def interval_notes(log: RankedLog) -> list[str]:
     """Return what a reader of intervals must know: judges are few, or items were hardly judged."""
-    notes = []
-    if by_judge and units.effective < FEW:
+    return sampling_notes(log.units, log.few_judges)
+
+
+def sampling_notes(units: Units, judges: Units | None = None) -> list[str]:
+    """Return the same of units, and of judges that are too few to be the units."""
+    notes = [too_few_judges_note(judges)] if judges is not None else []
+    if units.noun == JUDGES and units.effective < FEW:
         alike = "" if units.effective > 0.9 * units.count else f" (effective number {units.effective:.1f})"
         notes.append(f"only {count_text(units.count, 'judge')}{alike}: intervals are rough, and wide")
+    if units.noun == JUDGES and too_few_judges(units):
+        notes.append("judges are too few for intervals: --intervals auto takes more votes of these judges instead")
     return [*notes, *too_thin(units)]
 
 

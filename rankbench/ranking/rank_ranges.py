@@ -37,6 +37,30 @@ def check_size(m: int) -> None:
         )
 
 
+def less_known_mean(
+    values: NDArray[np.float64], scales: NDArray[np.int64], known: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return numbers of items, shape (k, m), less their mean over the known items of each scale.
+
+    A score in log-odds tells differences alone: it is one from a mean of its scale. An item of one vote in that mean
+    would make the intervals of all others wide. Numbers of a scale whose items are all known, or none, stay as they
+    are.
+    """
+    found = values.copy()
+    for scale in np.unique(scales[~known]):
+        own = scales == scale
+        if (own & known).any():
+            found[:, own] -= values[:, own & known].mean(axis=1, keepdims=True)
+    return found
+
+
+def relative_covariance(
+    covariance: NDArray[np.float64], scales: NDArray[np.int64], known: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the covariance of scores less the mean score of the known items of their scale, shape (m, m)."""
+    return less_known_mean(less_known_mean(covariance, scales, known).T, scales, known)
+
+
 def score_intervals(
     scores: NDArray[np.float64], se: NDArray[np.float64], units: Units, level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

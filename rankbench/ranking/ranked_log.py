@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -17,7 +17,15 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.metric import UNPENALIZED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 from rankbench.interfaces.resamples import draws_of, resamples_of
-from rankbench.ranking.sampling_units import Units, freedom_of, judged_enough, units_of_counts, units_of_votes
+from rankbench.ranking.rank_ranges import relative_covariance
+from rankbench.ranking.sampling_units import (
+    Units,
+    freedom_of,
+    judged_enough,
+    units_of_counts,
+    units_of_votes,
+    units_words,
+)
 from rankbench.ranking.votes import Votes
 from rankbench.stats.moderation import RangeErrors, moderated
 
@@ -79,10 +87,13 @@ class RankedLog(ABC):
     by_judge : bool
         Judges are the units.
     units : Units
+    few_judges : Units or None
+        Judges that are too few to be the units, which are votes of these judges.
     """
 
     items: list[str]
     by_judge: bool
+    few_judges: Units | None = None
 
     @property
     @abstractmethod
@@ -156,6 +167,8 @@ class CountedVotes(RankedLog):
         Those of the data, if they are known already.
     split : bool
         Whether points of votes are split: see `rankbench.ranking.sampling_units.units_of_counts`.
+    few_judges : Units, optional
+        See `RankedLog`.
     """
 
     one_way: ClassVar[bool] = True
@@ -165,6 +178,7 @@ class CountedVotes(RankedLog):
     by_judge: bool = False
     known_units: Units | None = None
     split: bool = False
+    few_judges: Units | None = None
 
     @property
     def counts(self) -> PairCounts:
@@ -179,7 +193,8 @@ class CountedVotes(RankedLog):
     @cached_property
     def units(self) -> Units:
         """Independent units, and the votes in them."""
-        return units_of_counts(self.data, split=self.split) if self.known_units is None else self.known_units
+        found = units_of_counts(self.data, split=self.split) if self.known_units is None else self.known_units
+        return replace(found, noun=units_words(self.by_judge, self.few_judges))
 
     def tallies(self) -> ItemTallies:
         """Return the votes and wins of each item."""
@@ -211,7 +226,7 @@ class CountedVotes(RankedLog):
         dependent = self.by_judge or not self.one_way or self.split or self.counts.weighted
         if dependent or not isinstance(aggregator, WithProfile):
             return None
-        return aggregator.score_ends(self.counts, scores, items, level)
+        return aggregator.score_ends(self.counts, scores, items, level, judged_enough(self.units))
 
     def range_errors(
         self,
@@ -235,7 +250,11 @@ class CountedVotes(RankedLog):
             single = np.cov(drawn[np.isfinite(drawn).all(axis=1)], rowvar=False).reshape(covariance.shape)
         else:
             single = covariance_of(aggregator, self.counts, scores, None)
-        return moderated(covariance, single, self.units.items, freedom_of(self.units), judged_enough(self.units))
+        known = judged_enough(self.units)
+        if aggregator.only_differences():
+            scales = self.scales(aggregator)
+            covariance, single = (relative_covariance(one, scales, known) for one in (covariance, single))
+        return moderated(covariance, single, self.units.items, freedom_of(self.units), known)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
@@ -291,10 +310,13 @@ class OrderedVotes(WholeLog):
     votes : Votes
     by_judge : bool
         Judges are the units; else single votes are.
+    few_judges : Units, optional
+        See `RankedLog`.
     """
 
     votes: Votes
     by_judge: bool = False
+    few_judges: Units | None = None
 
     @property
     def items(self) -> list[str]:  # type: ignore[override]
@@ -309,7 +331,7 @@ class OrderedVotes(WholeLog):
     @cached_property
     def units(self) -> Units:
         """Independent units, and the votes in them."""
-        return units_of_votes(self.votes, self._unit)
+        return replace(units_of_votes(self.votes, self._unit), noun=units_words(self.by_judge, self.few_judges))
 
     def tallies(self) -> ItemTallies:
         """Return the votes and wins of each item."""

@@ -8,7 +8,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,8 @@ class Units:
     of_variance : ndarray of float64, shape (m,)
         Effective number of units that show how much an item's score varies, at most `items`: where judgments of a unit
         are alike, the largest units are most of the variance, see `units_of_counts`.
+    noun : str
+        The units in words, such as `JUDGES`.
     """
 
     count: int
@@ -61,6 +64,15 @@ class Units:
     items: NDArray[np.float64]
     votes: NDArray[np.float64]
     of_variance: NDArray[np.float64]
+    noun: str = "votes"
+
+
+JUDGES = "judges"
+
+
+def units_words(by_judge: bool, judges: Units | None) -> str:
+    """Return what the units of votes are, where `judges` may be too few for it."""
+    return JUDGES if by_judge else "votes" if judges is None else f"votes of these {judges.count} judges"
 
 
 def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
@@ -291,14 +303,44 @@ def judged_enough(units: Units) -> NDArray[np.bool_]:
     return (units.votes >= ENOUGH) & (units.items >= _FEWEST)
 
 
+def too_few_judges(judges: Units) -> bool:
+    """Return whether no item has enough judges for an interval, though some have votes enough."""
+    return bool((judges.votes >= ENOUGH).any()) and not judged_enough(judges).any()
+
+
+def few_judges(votes: Votes) -> Units | None:
+    """Return the judges of votes if they are too few to be sampled (`too_few_judges`); None if not, or without any."""
+    if votes.judges is None or votes.judge_count < 2:
+        return None
+    judges = units_of_votes(votes, votes.judges)
+    return judges if too_few_judges(judges) else None
+
+
+def too_few_judges_note(judges: Units) -> str:
+    """Return which condition too few judges fail, and what intervals are of in their place."""
+    most = math.floor(100 * float(judges.items.max())) / 100
+    return (
+        f"no item has an effective number of {_FEWEST:.0f} judges (of {judges.count:,}, at most {most:.3g}): too few "
+        "to stand for other judges. Intervals are for more votes of these judges"
+    )
+
+
+def lacking(units: Units, chosen: Sequence[int] | slice = slice(None)) -> dict[str, int]:
+    """Return the conditions of `judged_enough` that some of the chosen items fail, and how many fail each first."""
+    few = units.votes[chosen] < ENOUGH
+    alone = ~few & (units.items[chosen] < _FEWEST)
+    said = {f"fewer than {ENOUGH:.0f} votes": few, f"an effective number of {units.noun} below {_FEWEST:.0f}": alone}
+    return {words: int(which.sum()) for words, which in said.items() if which.any()}
+
+
 def too_thin(units: Units) -> list[str]:
-    """Return a sentence on the items without intervals; none if all have them."""
-    if not (thin := int((~judged_enough(units)).sum())):
+    """Return a sentence on the items without intervals, and the condition that they fail; none if all have them."""
+    if not (thin := lacking(units)):
         return []
+    which = " and ".join(f"{count:,} with {words}" for words, count in thin.items())
     return [
-        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or an effective number of judges "
-        f"below {_FEWEST:.0f}. They get no interval, and may hold any place (a row counts as one vote here, whatever "
-        "it weighs)"
+        f"{sum(thin.values()):,} of {len(units.votes):,} items get no interval, and may hold any place: {which} (a row "
+        "counts as one vote here, whatever it weighs)"
     ]
 
 

@@ -109,6 +109,7 @@ class CrossedVotes(CountedVotes):
             np.minimum(one.items, other.items),
             one.votes,
             np.minimum(one.of_variance, other.of_variance),
+            "judges or queries",
         )
 
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

@@ -201,9 +201,9 @@ def test_derived_forms_are_those_of_every_kind_that_has_them() -> None:
 
 
 def test_a_part_that_is_not_there_says_so_itself() -> None:
-    with pytest.raises(SpecError, match="^unknown optimizer 'newtn'; did you mean 'newton'"):
+    with pytest.raises(SpecError, match=r"^unknown optimizer 'newtn'; did you mean 'newton'"):
         ERM.from_spec(parse("erm:optimizer=newtn"))
-    with pytest.raises(SpecError, match="^aggregator 'mean-log-odds', parameter 'smoothing'"):
+    with pytest.raises(SpecError, match=r"^aggregator 'mean-log-odds', parameter 'smoothing'"):
         manager.get(Method, "erm:aggregator=mean-log-odds(smoothing=-1)")
 
 

@@ -148,7 +148,7 @@ def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     assert values["upper"] is None
     assert (values["rank-low"], values["rank-high"]) == (1, 8)
     text = synthetic.both_pages(results.directory)
-    assert "1 of 8 items have fewer than 10 votes, or an effective number of judges below 3" in text
+    assert "1 of 8 items get no interval, and may hold any place: 1 with fewer than 10 votes" in text
     assert re.search(r"\| new \| [^|]+ \| — \| 1 to 8( \\\*| \*)? \|", text)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -27,7 +29,9 @@ from rankbench.ranking.count import count_pairs
 from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.load import counted_votes, load_log
 from rankbench.ranking.open import open_source
+from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.pictures import intervals_words
 from rankbench.ranking.rank import LogFacts, by_judge, chosen_intervals
 
 M, N, JUDGES = 6, 900, 40
@@ -184,8 +188,10 @@ def facts_of(frame: pl.DataFrame) -> LogFacts:
         ("two", None, (None, False)),
         ("two", "bootstrap", ("bootstrap", False)),
         ("two", "judges", ("judges", True)),
-        ("two", "sandwich", ("sandwich", True)),
-        ("two", "auto", ("judges", True)),
+        ("two", "sandwich", ("sandwich", False)),
+        ("two", "auto", ("bootstrap", False)),
+        ("five", "sandwich", ("sandwich", True)),
+        ("five", "auto", ("judges", True)),
         ("some", "sandwich", ("sandwich", False)),
         ("some", "auto", ("bootstrap", False)),
         ("one", "sandwich", ("sandwich", False)),
@@ -195,7 +201,7 @@ def facts_of(frame: pl.DataFrame) -> LogFacts:
     ],
 )
 def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: tuple[str | None, bool]) -> None:
-    frame = judged_log(40, 3, 1 if judges == "one" else 2)
+    frame = judged_log(40, 3, {"one": 1, "five": 5}.get(judges, 2))
     if judges == "some":
         frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
     if judges == "none":
@@ -271,3 +277,68 @@ def test_judges_who_say_too_much_are_refused_before_the_end(monkeypatch: pytest.
         count_frame(frame.lazy(), judge="judge", check=kinds.refuse_too_many_cells)
     # As many votes, of judges who repeat themselves: 20 x 6 cells.
     count_frame(judged_log(5000, 3, 20).lazy(), judge="judge", check=kinds.refuse_too_many_cells)
+
+
+def three_judges(*, weighted: bool = False) -> pl.DataFrame:
+    """Return 600 votes of three judges, of unequal shares: their effective number is below 3."""
+    rng = np.random.default_rng(9)
+    a, b = two_items(rng, 600, 6)
+    sides = pl.DataFrame({"left": a, "right": b}).cast(pl.String)
+    more = pl.DataFrame(
+        {
+            "winner": rng.choice(["left", "right"], 600, p=[0.6, 0.4]),
+            "judge": rng.choice(["x", "y", "z"], 600, p=[0.4, 0.3, 0.3]),
+            "lang": rng.choice(["en", "de"], 600),
+            "time": np.arange(600) // 100,
+            "weight": rng.choice([1.0, 2.0], 600) if weighted else np.ones(600),
+        }
+    )
+    return pl.concat([sides, more], how="horizontal")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"method": "davidson"}, {"method": "elo"}, {"control": "side"}, {"by": "lang"}, {"by": "lang", "pool": True}],
+    ids=repr,
+)
+def test_too_few_judges_leave_intervals_over_their_votes_and_are_named(asked: dict[str, Any], weighted: bool) -> None:
+    frame = three_judges(weighted=weighted)
+    asked = {"intervals": "auto", "replicates": 20} | asked
+    asked |= {"columns": "winner=winner,judge=judge,time=time,weight=weight"} if "by" not in asked else {}
+    asked |= {"intervals": None} if "pool" in asked else {}
+    found = rankbench.aggregate(frame, **asked)
+    asked["columns"] = asked.get("columns", "").replace("judge=judge,", "")
+    plain = rankbench.aggregate(frame.drop("judge"), **asked)
+    assert found.table["lower"].null_count() == 0
+    assert found.table.equals(plain.table)
+    assert (found.facts["sampled"], found.facts["by_judge"]) == ("votes of these 3 judges", False)
+    assert intervals_words(found.facts) == f"{found.facts['intervals']}, votes of these 3 judges"
+    said = [note for note in found.notes if "no item has an effective number of 3 judges (of 3, at most 2." in note]
+    assert len(said) == (2 if "by" in asked and "pool" not in asked else 1)
+    assert plain.facts["sampled"] == "votes"
+
+
+def test_scores_over_time_of_few_judges_are_of_their_votes() -> None:
+    frame = three_judges().drop("lang", "weight")
+    found, plain = (scores_over_time(one, method="dynamic-bradley-terry") for one in (frame, frame.drop("judge")))
+    assert found.now.equals(plain.now)
+    assert any("no item has an effective number of 3 judges" in note for note in found.notes)
+
+
+def test_the_condition_that_failed_is_named() -> None:
+    """Of asked-for intervals by judge; an item of nine votes fails another condition than one of two judges."""
+    frame = three_judges()
+    found = rankbench.aggregate(frame, intervals="judges", replicates=20)
+    said = "6 of 6 items get no interval, and may hold any place: 6 with an effective number of judges below 3"
+    assert any(note.startswith(said) for note in found.notes)
+    assert "judges are too few for intervals: --intervals auto takes more votes of these judges instead" in found.notes
+    judged = judged_log(400, 5, 20)
+    old = sorted(judged["winner"].unique())
+    pairs = [("new", old[0], f"{judge}") for judge in range(9)] + [("two", old[1], f"{t % 2}") for t in range(30)]
+    names = ["winner", "loser", "judge"]
+    more = pl.concat([judged.select(names).cast(pl.String), pl.DataFrame(pairs, names, orient="row")])
+    found = rankbench.aggregate(more, intervals="auto")
+    said = "2 of 7 items get no interval, and may hold any place: 1 with fewer than 10 votes and 1 with an effective"
+    assert any(note.startswith(said) for note in found.notes)
+    assert found.facts["sampled"] == "judges"

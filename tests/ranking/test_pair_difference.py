@@ -102,7 +102,7 @@ def test_judges_are_the_units_where_they_are_named() -> None:
 @pytest.mark.parametrize(
     ("log", "method", "reason"),
     [
-        (votes(3, 2), PLAIN, "too few votes on one of the two for an interval"),
+        (votes(3, 2), PLAIN, "one of the two has fewer than 10 votes"),
         (votes(30, 20), "kemeny", "the method has no intervals, or the log too few votes"),
         (
             pl.concat([votes(30, 20), pl.DataFrame({"winner": ["c", "d"] * 9, "loser": ["d", "c"] * 9})]),

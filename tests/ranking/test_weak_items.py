@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from amounts import is_full
+from scipy import stats
+from scipy.optimize import minimize
 from settings_of_logs import Setting, normal_skills
 
 import rankbench
+from rankbench.aggregators.likelihood.profile import profile_ends
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.plugin import manager
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.rank_ranges import score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
@@ -21,6 +29,48 @@ WEAK = (
     Setting("two wins of 100 votes, 8 items two apart", 2 * np.arange(8.0)[::-1], 400),
 )
 """The last item wins or loses so few votes: about."""
+
+
+BESIDE = (
+    Setting("ten items, 6,000 votes", normal_skills(10, 2), 6000),
+    Setting("ten items, 300 votes", normal_skills(10, 2), 300),
+    Setting("6 items, 40 judges with tastes, 2,000 votes", np.linspace(-0.7, 0.7, 6), 2000, 40, 0.7),
+)
+"""Logs to which one vote on an item of its own is added, as by a misspelled name."""
+
+
+def with_a_stranger(log: CountedVotes) -> CountedVotes:
+    """Return the log with one vote more, which item 3 wins over an item that nobody else judged."""
+    data, counts = log.data, log.counts
+    cells = np.stack([counts.forward, counts.backward], axis=1).ravel().astype(np.int64)
+    pair, lost = np.divmod(np.repeat(np.arange(len(cells)), cells), 2)
+    judges = np.zeros(len(pair), np.int64)
+    if isinstance(data, ClusterCounts):
+        cell = np.repeat(data.cells, data.weights.astype(np.int64))
+        pair, lost = cell // 3, cell % 3
+        judges = np.repeat(np.repeat(np.arange(len(data)), np.diff(data.starts)), data.weights.astype(np.int64))
+    ends = counts.low[pair], counts.high[pair]
+    winners, losers = np.where(lost, ends[1], ends[0]), np.where(lost, ends[0], ends[1])
+    said = np.append(winners, 3), np.append(losers, counts.m)
+    if not isinstance(data, ClusterCounts):
+        return CountedVotes(count_pairs(*said, m=counts.m + 1))
+    return CountedVotes(count_clusters(*said, np.append(judges, 0), m=counts.m + 1), by_judge=True)
+
+
+def measured_beside(setting: Setting, logs: int) -> tuple[float, float, float]:
+    """Return how often intervals of other items cover, their widening in 99% of logs, and if told from all items."""
+    truth, method = setting.truth(), setting.method()
+    covered, wider, about_all = [], [], []
+    for seed in range(logs):
+        plain, log = setting.log(seed), with_a_stranger(setting.log(seed))
+        found, before = (rank(one, method, intervals="sandwich")[0] for one in (log, plain))
+        lower, upper = found.lower[:-1], found.upper[:-1]
+        covered.append((lower <= truth) & (truth <= upper))
+        wider.append(np.max((upper - lower) / (before.upper - before.lower)))
+        se = np.sqrt(np.diag(log.covariance(method, log.scores(method))[0]))
+        all_low, all_high = score_intervals(found.scores, se, log.units)
+        about_all.append(np.median((all_high - all_low)[:-1] / (before.upper - before.lower)))
+    return float(np.mean(covered)), float(np.quantile(wider, 0.99)), float(np.median(about_all))
 
 
 def ranked(setting: Setting, seed: int) -> tuple[CountedVotes, Aggregator, ItemRanking, list[str]]:
@@ -47,6 +97,56 @@ def test_weak_items_are_covered(setting: Setting) -> None:
     covered, symmetric = measured(setting, 2000)
     print(f"\n| {setting.says} | {covered:.3f} | {symmetric:.3f} |")
     assert covered >= 0.93
+
+
+@pytest.mark.parametrize("setting", BESIDE, ids=lambda one: one.says)
+def test_one_vote_on_a_stranger_leaves_the_intervals_of_others(setting: Setting) -> None:
+    covered, wider, about_all = measured_beside(setting, 1000 if is_full() else 12)
+    print(f"\n| {setting.says} | {covered:.3f} | {wider:.3f} | {about_all:.2f} |")
+    assert wider <= 1.05
+    assert wider < about_all
+    assert covered >= (0.93 if is_full() else 0.8)
+
+
+@pytest.mark.parametrize("method", ["bradley-terry:penalty=firth", "bradley-terry:ridge=1", "davidson", "elo"])
+def test_scores_of_others_do_not_move_with_a_stranger(method: str) -> None:
+    """With intervals scores are told from the mean of the items that have one; without, of all of a scale."""
+    rng = np.random.default_rng(4)
+    pairs = np.array([rng.choice(6, 2, replace=False) for _ in range(400)])
+    rows = [(f"i{a}", f"i{b}") for a, b in pairs]
+    table = pl.DataFrame([*rows, ("i0", "I-0")], schema=["winner", "loser"], orient="row")
+    found = rankbench.aggregate(table, method, intervals="bootstrap", replicates=20).table
+    known = found.filter(pl.col("lower").is_not_null())
+    assert set(known["item"]) == {f"i{i}" for i in range(6)}
+    assert known["score"].mean() == pytest.approx(0, abs=1e-9)
+    assert rankbench.aggregate(table, method).table["score"].mean() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_likelihood_interval_is_of_the_score_less_the_mean_of_known_items() -> None:
+    """Where the reference is another one, each end has the same penalized likelihood ratio: found by brute force."""
+    votes = [(0, 1)] * 12 + [(1, 0)] * 2 + [(1, 2)] * 9 + [(2, 1)] * 7 + [(0, 2)] * 3 + [(3, 2)]
+    counts = count_pairs(*np.array(votes).T, m=4)
+    method = manager.get(Aggregator, "bradley-terry:penalty=firth")
+    scores, known = method.from_counts(counts), np.array([True, True, True, False])
+    ends = profile_ends(counts, scores, [0], 0.95, known)[0]
+
+    def falls_short(first: float, free: np.ndarray) -> float:
+        """Return minus the penalized log-likelihood of scores (first, free 1, free 2, 0)."""
+        at = np.array([first, *free, 0.0])
+        p = 1 / (1 + np.exp(at[counts.high] - at[counts.low]))
+        edge = (counts.forward + counts.backward) * p * (1 - p)
+        laplacian = np.zeros((4, 4))
+        laplacian[counts.low, counts.high] = laplacian[counts.high, counts.low] = -edge
+        laplacian -= np.diag(laplacian.sum(axis=1))
+        determinant = np.log(np.linalg.det(laplacian[1:, 1:]))
+        return -float(counts.forward @ np.log(p) + counts.backward @ np.log(1 - p)) - determinant / 2
+
+    best, start = falls_short(scores[0] - scores[3], scores[1:3] - scores[3]), scores[1:3] - scores[3]
+    for end in ends:
+        value = end - scores[known].mean()
+        # The first score is `value` above the mean of the first three.
+        held = minimize(lambda free, v=value: falls_short((3 * v + free.sum()) / 2, free), start, method="BFGS").fun
+        assert 2 * (held - best) == pytest.approx(stats.chi2(1).ppf(0.95), rel=1e-3)
 
 
 def test_items_with_few_wins_have_likelihood_intervals() -> None:

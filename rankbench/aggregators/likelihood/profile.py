@@ -6,9 +6,9 @@ values that votes do not reject by likelihood ratio,
 
 .. math:: \{ v : 2 \ell^*(\hat s) - 2 \max_{s_i - \bar s = v} \ell^*(s) \le z^2 \}
 
-with the mean over the connected component for the reference [HS02]_. Both ends are finite whatever the votes: the log
-determinant falls, too, as a score runs away. Each end is found directly, by the Newton steps of [VM88]_ with the
-information in place of the Hessian, as in R's package logistf.
+with the mean over items of the connected component for the reference [HS02]_. Both ends are finite whatever the votes:
+the log determinant falls, too, as a score runs away. Each end is found directly, by the Newton steps of [VM88]_ with
+the information in place of the Hessian, as in R's package logistf.
 
 References
 ----------
@@ -40,7 +40,11 @@ _FAR = 2.0
 
 
 def profile_ends(
-    counts: PairCounts, scores: NDArray[np.float64], items: Sequence[int], level: float
+    counts: PairCounts,
+    scores: NDArray[np.float64],
+    items: Sequence[int],
+    level: float,
+    known: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
     r"""Return the ends of profile penalized likelihood intervals, shape (k, 2); nan where steps do not come to rest.
 
@@ -57,12 +61,14 @@ def profile_ends(
     items : sequence of int
         k items that someone judged.
     level : float, in (0, 1)
+    known : ndarray of bool, shape (m,), optional
+        Items whose mean score is the reference; all by default.
     """
     from scipy.special import ndtri
 
     if not len(items):
         return np.empty((0, 2))
-    found = _Penalized(counts)
+    found = _Penalized(counts, np.ones(counts.m, np.bool_) if known is None else known)
     start = found.at(scores)
     least = start.value - float(ndtri((1 + level) / 2)) ** 2 / 2 * found.dispersion(counts, scores)
     ends = [[found.end(scores, start, item, least, side) for side in (-1.0, 1.0)] for item in items]
@@ -80,7 +86,8 @@ class _Place(NamedTuple):
 class _Penalized:
     """The log-likelihood of counts with Firth's penalty."""
 
-    def __init__(self, counts: PairCounts) -> None:
+    def __init__(self, counts: PairCounts, known: NDArray[np.bool_]) -> None:
+        self.known = known
         self.graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
         self.forward, self.backward = counts.wins()
         self.judged = self.forward + self.backward
@@ -111,22 +118,30 @@ class _Penalized:
     def end(self, scores: NDArray[np.float64], place: _Place, item: int, least: float, side: float) -> float:
         """Return the lower (`side` -1) or the upper end of the interval of an item's score; nan: none was found."""
         trial, centered = scores, self.graph.scales.centered
+        here = self.graph.scales.scale_of == self.graph.scales.scale_of[item]
+        beside = here & self.known
+
+        def reference(change: NDArray[np.float64]) -> float:
+            """Return the mean change of the known items; changes of all items of a scale sum to zero."""
+            return 0.0 if (beside == here).all() else float(change[beside].mean())
+
         own = np.zeros(len(scores))
-        own[item] = 1.0
-        own, length, last = centered(own), 1.0, np.zeros(len(scores))
+        own[beside] = -1 / beside.sum()
+        own[item] += 1.0
+        length, last = 1.0, np.zeros(len(scores))
         try:
             for _ in range(_STEPS):
                 ahead, toward = centered(place.inverse @ place.slope), centered(place.inverse @ own)
                 # A quadratic stands for the likelihood: its value at the end of the step is `least`, and it falls
                 # there along the item's own score alone.
                 above = 2 * (place.value - least) + float(place.slope @ ahead)
-                step = ahead + side * np.sqrt(max(above, 0.0) / toward[item]) * toward
+                step = ahead + side * np.sqrt(max(above, 0.0) / (toward[item] - reference(toward))) * toward
                 size = float(np.abs(step).max())
                 # The information leaves out that the penalty bends, too: after a step too long the next leads back.
                 length, last = length / 2 if float(step @ last) < 0 else min(1.5 * length, 1.0), step
                 trial = trial + step * min(length, _FAR / max(size, _CLOSE))
                 if size <= _CLOSE:
-                    return float(trial[item])
+                    return float(trial[item] - reference(trial - scores))
                 place = self.at(trial)
         except ContenderDiverged:  # the information vanished on the way
             pass
