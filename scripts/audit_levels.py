@@ -21,7 +21,7 @@ TESTS = Path(__file__).resolve().parent.parent / "tests"
 def main() -> None:
     """Simulate boards, and print a line for each kind of them."""
     sys.path[:0] = [str(TESTS), str(TESTS / "audits")]
-    from boards import CLEAN, PLANTED, fired, share_text
+    from boards import CLEAN, PLANTED, false_alarms, fired, share_text
 
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
@@ -33,7 +33,7 @@ def main() -> None:
         found = sum(name in fired(PLANTED[name](seed))[1] for seed in range(asked.planted))
         print(f"planted, {name}: fires on {share_text(found, asked.planted)}", flush=True)
     for name in (name for name in CLEAN if name in names):
-        pages = [fired(CLEAN[name](seed))[1] for seed in range(asked.clean)]
+        pages = [false_alarms(name, seed) for seed in range(asked.clean)]
         each = Counter(probe for page in pages for probe in page)
         said = ", ".join(f"{probe} {count}" for probe, count in sorted(each.items())) or "none"
         print(f"clean, {name}: the page fires on {share_text(sum(map(bool, pages)), asked.clean)}; {said}", flush=True)

@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from rankbench.audits.misfit import largest_misfits
 from rankbench.audits.probe import Probe, VoteBoard
+from rankbench.audits.rules import MODEL
 from rankbench.core.text import count_text, significant
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.interfaces.aggregator import CountAggregator, WithCovariance
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.table import with_column
+from rankbench.plugin.manager import get
+from rankbench.ranking.categories import category_votes
 from rankbench.ranking.drift import drift
 from rankbench.ranking.load import load_log
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource, open_source
+from rankbench.ranking.pooled import categories_matter
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import relative_covariance
 from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
@@ -31,6 +35,9 @@ _MOST = 200
 
 _COLUMNS, _CATEGORIES = 20, 30
 """Columns that may be of categories; categories of a column."""
+
+_LEVEL = 0.05
+"""Level of the words on judges; the page's own is lower."""
 
 _FRACTION = re.compile(r"[+-]?\d*[.,]\d+")
 
@@ -183,27 +190,45 @@ def drifting(board: VoteBoard) -> Probe:
 
 
 def clustering(board: VoteBoard) -> Probe:
-    """Return by how much votes of one judge are alike: variances by judge beside variances by vote."""
+    """Return by how much votes of one judge are alike, and whether scores differ between judges by more than chance.
+
+    The test is that of ``aggregate --by judge --pool``: judges of votes are exchanged at random. Variances by judge
+    stand beside variances by vote.
+    """
     name, question = "clustering", "Are votes of one judge alike?"
-    method, loaded = board.method, board.loaded
+    method, loaded, votes = board.method, board.loaded, board.votes
+    if votes.judges is None or votes.judge_count < 2:
+        return Probe(name, question, "not known: the log does not name two judges, or not for every vote")
+    said, found, ratio = list[str](), largest_misfits(board), None
+    counted = isinstance(method, CountAggregator) and isinstance(method, WithCovariance)
+    if counted and loaded.by_judge:
+        scores, known = board.ranking.scores, judged_enough(loaded.units)
+        by_judge, by_vote = (
+            relative_covariance(one, board.ranking.scales, known).diagonal()[board.compared]
+            for one in (loaded.covariance(method, scores)[0], covariance_of(method, board.counts, scores, None))
+        )
+        ratio = float(np.median(by_judge[by_vote > 0] / by_vote[by_vote > 0]))
+        said.append(f"variances of scores by judge are {significant(ratio, 2)} times those by vote")
+        if ratio > 1:
+            said[0] += f": {votes.count:,} votes say as much as {round(votes.count / ratio):,} independent ones"
     if loaded.few_judges is not None:
-        return Probe(name, question, f"not known: {too_few_judges_note(loaded.few_judges)}")
-    if not (loaded.by_judge and isinstance(method, CountAggregator) and isinstance(method, WithCovariance)):
-        return Probe(name, question, "not known: the log names no judges, or the method has no formula for intervals")
-    scores = board.ranking.scores
-    known = judged_enough(loaded.units)
-    by_judge, by_vote = (
-        relative_covariance(one, board.ranking.scales, known).diagonal()[board.compared]
-        for one in (loaded.covariance(method, scores)[0], covariance_of(method, board.counts, scores, None))
-    )
-    ratio = float(np.median(by_judge[by_vote > 0] / by_vote[by_vote > 0]))
-    found, votes = largest_misfits(board), board.votes.count
-    answer = f"variances of scores by judge are {significant(ratio, 2)} times those by vote"
-    if ratio > 1:
-        answer += f": {votes:,} votes say as much as {round(votes / ratio):,} independent ones"
+        said.append(too_few_judges_note(loaded.few_judges))
     if found is not None:
-        answer += f"; tastes of judges have a standard deviation of {significant(found.taste, 2)} log-odds"
-    return Probe(name, question, answer, None, {"ratio": ratio, "taste": None if found is None else found.taste})
+        said.append(f"tastes of judges have a standard deviation of {significant(found.taste, 2)} log-odds")
+    p = None
+    try:
+        # As if judges were categories, whose votes are independent.
+        log = category_votes(board.source.frame.with_columns(query_id=pl.col("judge")).drop("judge"))
+        pooled = method if counted and method.score_unit() == "log-odds" else get(Aggregator, MODEL)
+        tested = categories_matter(log, pooled, board.seed)
+    except (ContenderDiverged, InputError, SpecError) as error:
+        said.append(f"not tested: {error}")
+    else:
+        p = tested.p
+        how = f"p = {significant(p, 2)}, {tested.trials} random exchanges of the judges of votes"
+        more = "scores differ between judges by more than chance explains"
+        said.append(f"{more if p <= _LEVEL else 'chance may explain how scores differ between judges'} ({how})")
+    return Probe(name, question, "; ".join(said), p, {"ratio": ratio, "taste": None if found is None else found.taste})
 
 
 def _open_without(board: VoteBoard, keep: Filter, name: str) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
-from rankbench.core.text import count_text, first_of, listed, short_reprs
+from rankbench.core.text import count_text, first_of, listed, short_reprs, significant
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
@@ -27,7 +27,7 @@ FEW = 10
 """Votes below which an item has few."""
 SIGNS = 9999
 """Random signs of judges that `sides` draws."""
-_SHOWN = 3
+_SHOWN, _LEAST = 3, 1e-300
 
 
 def flips(board: VoteBoard) -> Probe:
@@ -145,7 +145,11 @@ def controlled_ranking(
 
 
 def covariates(board: VoteBoard) -> Probe:
-    """Return what side, length and other columns of the two items are worth, and who is first without them."""
+    """Return what side, length and other columns of the two items are worth, and who is first without them.
+
+    The test is that of the effects of ``aggregate --control``, adjusted for their number, whether some column matters;
+    whether the side does is what `sides` tests.
+    """
     name, question, found = "covariates", "Do side, length or other columns of the items decide?", board.controlled
     if found is None or found.effects is None:
         return Probe(
@@ -158,7 +162,14 @@ def covariates(board: VoteBoard) -> Probe:
         f"{'; '.join(said[:_SHOWN])}; without these effects {place}, and {count_text(len(names), 'item')} may be first "
         f"({len(board.may_be_first)} with them)"
     )
-    return Probe(name, question, answer, facts={"first": first, "may_be_first": len(names)}, table=found.effects)
+    side = (pl.col("covariate") == "side") | pl.col("covariate").str.starts_with("side:")
+    tested = found.effects.filter(~side & pl.col("p").is_not_null()).sort("p")
+    facts: dict[str, Any] = {"first": first, "may_be_first": len(names)}
+    if tested.is_empty():
+        return Probe(name, question, answer, facts=facts, table=found.effects)
+    covariate, p = tested.row(0, named=True)["covariate"], min(1.0, float(tested["p"][0]) * tested.height)
+    answer += f"; {covariate} has the clearest effect (p = {significant(p, 2)})"
+    return Probe(name, question, answer, max(p, _LEAST), facts | {"covariate": covariate}, found.effects)
 
 
 def exposure(board: VoteBoard) -> Probe:

@@ -85,8 +85,8 @@ def rank_controlled(
     ranking : ItemRanking
         Scores without what covariates explain.
     effects : DataFrame
-        ``covariate, effect, lower, upper, unit, words``: log-odds that `unit` of a covariate adds, with a 95%
-        interval (null where there is none), and the same in words.
+        ``covariate, effect, lower, upper, p, unit, words``: log-odds that `unit` of a covariate adds, with a 95%
+        interval and the p of no effect (null where there are none), and the same in words.
     notes : list of str
 
     Raises
@@ -96,8 +96,6 @@ def rank_controlled(
     ContenderDiverged
         There is no maximum.
     """
-    from scipy.special import stdtrit
-
     votes = load_votes(source.frame)
     votes = replace(votes, covariates=aggregator.shown(votes.covariates))
     if intervals is not None:
@@ -126,11 +124,10 @@ def rank_controlled(
         notes += sampling_notes(units, few)
     if covariance is None:
         notes.append("too many items, or too few votes, for intervals of effects")
-    half = np.full(len(fit.effects), np.nan)
+    se, freedom = np.full(len(fit.effects), np.nan), np.full(1, max(units.effective - 1, 1.0))
     if covariance is not None:
         se = np.sqrt(np.maximum(np.diag(covariance)[m:], 0))
-        half = -stdtrit(max(units.effective - 1, 1.0), (1 - _LEVEL) / 2) * se
-    return ranking, effects_table(rows.covariates, fit.effects, half, decided=len(fit.extra) > 0), notes
+    return ranking, effects_table(rows.covariates, fit.effects, se, freedom, decided=len(fit.extra) > 0), notes
 
 
 def beside_unadjusted(adjusted: pl.DataFrame, unadjusted: pl.DataFrame) -> pl.DataFrame:
@@ -179,26 +176,37 @@ def votes_worth_one(votes: Votes) -> NDArray[np.float64]:
 
 
 def effects_table(
-    covariates: Covariates, effects: NDArray[np.float64], half_widths: NDArray[np.float64], *, decided: bool = False
+    covariates: Covariates,
+    effects: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    freedom: NDArray[np.float64],
+    *,
+    decided: bool = False,
 ) -> pl.DataFrame:
-    """Return the table of effects, given half the widths of their intervals; nan: there is none.
+    """Return the table of effects, with 95% intervals and p by Student's t.
 
     Parameters
     ----------
     covariates : Covariates
-    effects, half_widths : ndarray of float64, shape (p,)
+    effects, errors : ndarray of float64, shape (p,)
+        Effects with their standard errors; nan: there is none.
+    freedom : ndarray of float64, shape (1,)
+        Degrees of freedom of the errors.
     decided : bool
         Whether ties are an outcome of the model: effects are of the other votes.
     """
-    table = []
-    parts = zip(covariates.names, covariates.scales, effects.tolist(), half_widths.tolist(), strict=True)
-    for name, unit, effect, wide in parts:
+    from scipy.special import stdtr, stdtrit
+
+    table, half_widths = [], -stdtrit(freedom, (1 - _LEVEL) / 2) * errors
+    p = 2 * stdtr(freedom, -np.abs(effects) / np.maximum(errors, np.finfo(float).tiny))
+    numbers = (effects.tolist(), half_widths.tolist(), p.tolist())
+    for name, unit, effect, wide, chance in zip(covariates.names, covariates.scales, *numbers, strict=True):
         lower, upper = effect - wide, effect + wide
         words = _in_words(name, unit, (effect, lower, upper), decided=decided)
-        table.append((name, effect, lower, upper, unit, words))
-    columns = {"covariate": pl.String, "effect": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
+        table.append((name, effect, lower, upper, chance, unit, words))
+    columns = {"covariate": pl.String, **dict.fromkeys(("effect", "lower", "upper", "p"), pl.Float64)}
     frame = pl.DataFrame(table, schema={**columns, "unit": pl.Float64, "words": pl.String}, orient="row")
-    return frame.with_columns(pl.col("lower", "upper").fill_nan(None))
+    return frame.with_columns(pl.col("lower", "upper", "p").fill_nan(None))
 
 
 def _in_words(name: str, unit: float, effect: tuple[float, float, float], *, decided: bool) -> str:

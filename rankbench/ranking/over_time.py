@@ -230,10 +230,12 @@ def scores_over_time(
     }
     axis, effects = tuple(_axis(periods.gather(starts), x[starts])), None
     if votes.covariates is not None:
-        half = _half_widths(alike, np.full(1, alike.units.effective))[0] * levels.effects_deviation
+        se = levels.effects_deviation
         if alike.judges:
-            half *= np.sqrt(votes_worth_one(votes) * alike.points / alike.worth)
-        effects = effects_table(votes.covariates, levels.effects, half)
+            se = se * np.sqrt(votes_worth_one(votes) * alike.points / alike.worth)
+        effects = effects_table(
+            votes.covariates, levels.effects, se, _freedom(alike, np.full(1, alike.units.effective))
+        )
     return ScoresOverTime(*found, str(point), tuple(notes), facts, axis, effects)
 
 
@@ -336,8 +338,12 @@ def _half_widths(alike: AlikeVotes, units: NDArray[np.float64]) -> NDArray[np.fl
     """Return how many standard deviations a 95% interval goes to either side, by numbers of judges."""
     from scipy.special import stdtrit
 
-    freedom = np.maximum(units - 1, 1.0) if alike.judges else np.full(len(units), _NORMAL)
-    return np.asarray(-stdtrit(np.minimum(freedom, _NORMAL), 0.025))
+    return np.asarray(-stdtrit(_freedom(alike, units), 0.025))
+
+
+def _freedom(alike: AlikeVotes, units: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return degrees of freedom of variances, by numbers of judges."""
+    return np.minimum(np.maximum(units - 1, 1.0), _NORMAL) if alike.judges else np.full(len(units), _NORMAL)
 
 
 def _places_now(

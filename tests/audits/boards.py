@@ -22,7 +22,7 @@ from rankbench.audits import audit as module
 from rankbench.audits import left_out
 from rankbench.audits import rules as rules_module
 from rankbench.audits.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
-from rankbench.audits.left_out import clones, clustering, without_third
+from rankbench.audits.left_out import clones, without_third
 from rankbench.audits.more_votes import more_tasks, more_votes
 from rankbench.audits.recording import duplicates, exposure, missing_tasks, names_alike
 from rankbench.plugin import manager
@@ -31,14 +31,14 @@ Simulator: TypeAlias = Callable[[int], pl.DataFrame]
 
 DESCRIBING = (
     *(fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs, more_votes, more_tasks),
-    *(clones, clustering, without_third, exposure, duplicates, names_alike, missing_tasks),
+    *(clones, without_third, exposure, duplicates, names_alike, missing_tasks),
 )
 """Probes that never test: simulations of levels leave them out."""
 
 
 def votes(
     seed: int, *, items: int = 10, n: int = 1500, judges: int = 40, taste: float = 0.0, exposure: float = 0.0,
-    ties: float = 0.0, skills: NDArray[np.float64] | None = None,
+    ties: float = 0.0, skills: NDArray[np.float64] | None = None, length: float | None = None,
 ) -> pl.DataFrame:  # fmt: skip
     """Return votes of Davidson's model on items of normal skills: judges have lognormal shares and tastes of their own.
 
@@ -50,6 +50,8 @@ def votes(
     ties : float
         nu of Davidson's model.
     skills : ndarray of float64, shape (items,), optional
+    length : float, optional
+        Log-odds that a typical difference of lengths adds; the board has columns of lengths then.
     """
     rng = np.random.default_rng([seed, items, n])
     skills = rng.normal(0, 0.5, items) if skills is None else skills
@@ -62,6 +64,11 @@ def votes(
     judge = rng.choice(judges, n, p=share / share.sum())
     tastes = skills + taste * rng.normal(size=(judges, items))
     lead = tastes[judge, left] - tastes[judge, right]
+    lengths = {}
+    if length is not None:
+        drawn = rng.lognormal(5.0, 0.5, (2, n)).round()
+        lead = lead + length * (drawn[0] - drawn[1]) / np.sqrt(((drawn[0] - drawn[1]) ** 2).mean())
+        lengths = {"left_length": drawn[0], "right_length": drawn[1]}
     weights = np.stack([np.exp(lead / 2), np.exp(-lead / 2), np.full(n, ties)]).cumsum(axis=0)
     drawn = (rng.random(n) * weights[-1] >= weights).sum(axis=0)
     return pl.DataFrame(
@@ -73,6 +80,7 @@ def votes(
             "time": np.arange(n),
             "query": [f"q{k}" for k in rng.integers(0, 60, n)],
             "lang": np.array(["en", "de", "fr"])[rng.integers(0, 3, n)],
+            **lengths,
         }
     )
 
@@ -159,9 +167,11 @@ CLEAN: dict[str, Simulator] = {
     "unequal exposure": partial(votes, exposure=0.7),
     "ties": partial(votes, ties=0.7),
     "judges with tastes, unequal exposure, ties": partial(votes, taste=0.5, exposure=0.7, ties=0.7),
+    "lengths without effect": partial(votes, length=0.0),
     "both orders": both_orders,
 }
-"""Simulators of boards on which the whole page may fire in 5%."""
+"""Simulators of boards on which the whole page may fire in 5%; tastes of judges are no fault, and `clustering` looks
+for them."""
 
 PLANTED: dict[str, Simulator] = {
     "rules": opposed_rules,
@@ -171,6 +181,8 @@ PLANTED: dict[str, Simulator] = {
     "without-item": contrary,
     "without-category": two_orders,
     "drift": improving,
+    "clustering": partial(votes, taste=0.5),
+    "covariates": partial(votes, length=0.3),
 }
 """Simulators of boards with the fault that a probe looks for, by the name of the probe."""
 
@@ -188,6 +200,11 @@ def fired(table: pl.DataFrame, method: str = "") -> tuple[list[str], list[str]]:
     with patch.multiple(module, **testing), silent, tested, patch.object(rules_module, "_tau", lambda *_: 0.0):
         found = module.audit(table, method).probes
     return [one.name for one in found if one.p is not None], [one.name for one in found if one.fires]
+
+
+def false_alarms(name: str, seed: int) -> list[str]:
+    """Return the names of the probes that fire on a clean board, by the name of its kind."""
+    return [probe for probe in fired(CLEAN[name](seed))[1] if probe != "clustering" or "tastes" not in name]
 
 
 def _nothing(*_: object) -> pl.DataFrame:

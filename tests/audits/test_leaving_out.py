@@ -159,3 +159,14 @@ def test_judges_who_agree_with_themselves_count_like_fewer_votes() -> None:
     assert found.facts["ratio"] > 2
     alone = left_out.clustering(board(votes(1, items=4, n=800, judges=20), "bradley-terry:penalty=firth"))
     assert 0.5 < alone.facts["ratio"] < 1.6
+
+
+@pytest.mark.parametrize("taste", [0.0, 0.5])
+@pytest.mark.parametrize("method", ["bradley-terry:penalty=firth", "win-rate"])
+def test_judges_differ_as_categories_do(taste: float, method: str) -> None:
+    """The same question as ``--by judge --pool`` has the same answer."""
+    log = votes(2, items=6, n=700, judges=12, taste=taste)
+    found = left_out.clustering(board(log, method))
+    asked = rankbench.aggregate(log, by="judge", pool=True, seed=1)
+    assert found.p == asked.facts["pool"]["p"]
+    assert (found.p <= 0.05) == ("differ between judges by more than chance explains" in found.answer)

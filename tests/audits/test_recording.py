@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from boards import PLANTED, both_orders
-from scipy.stats import binom
+from boards import PLANTED, both_orders, votes
+from scipy.stats import binom, t
 from test_rules import board_of
 
 import rankbench
@@ -73,7 +73,7 @@ def test_covariates_are_taken_out_of_the_scores() -> None:
     for name, true in (("length", 1.5), ("side", 0.0)):
         effect = probe.table.row(by_predicate=pl.col("covariate") == name, named=True)
         assert effect["lower"] < true * effect["unit"] < effect["upper"]
-    assert probe.p is None
+    assert probe.p == probe.table.row(by_predicate=pl.col("covariate") == "length", named=True)["p"]
 
 
 def test_sides_name_a_judge_who_always_votes_left() -> None:
@@ -156,3 +156,29 @@ def test_places_over_all_fillings_are_those_of_brute_force(seed: int) -> None:
     assert rows == {name: (low[s], high[s]) for s, name in enumerate("abcd")}
     assert {*probe.facts["may_be_first"]} == {name for s, name in enumerate("abcd") if low[s] == 1}
     assert probe.facts["missing"] == len(holes)
+
+
+def test_effects_are_tested_as_control_does() -> None:
+    """With two columns p is twice the smaller one, which is beyond Student's quantile where its interval excludes 0."""
+    log = votes(3, n=800, length=0.4).with_columns(
+        left_bold=pl.Series(np.random.default_rng(1).integers(0, 9, 800)),
+        right_bold=pl.Series(np.random.default_rng(2).integers(0, 9, 800)),
+    )
+    found = {probe.name: probe for probe in rankbench.audit(log).probes}["covariates"]
+    effects = rankbench.aggregate(log, control="side, length, bold", intervals="sandwich").effects
+    assert effects is not None
+    for row in effects.iter_rows(named=True):
+        assert (row["p"] < 0.05) == (row["lower"] > 0 or row["upper"] < 0)
+    smallest = effects.filter(pl.col("covariate") != "side").sort("p").row(0, named=True)
+    assert (found.facts["covariate"], found.p) == ("length", pytest.approx(2 * smallest["p"]))
+    sizes = log.group_by("judge").len()["len"].to_numpy()
+    freedom = sizes.sum() ** 2 / (sizes**2).sum() - 1
+    error = (smallest["upper"] - smallest["effect"]) / t.ppf(0.975, freedom)
+    assert smallest["p"] == pytest.approx(2 * t.sf(abs(smallest["effect"]) / error, freedom))
+    assert found.fires
+
+
+def test_sides_alone_are_tested_by_their_own_probe() -> None:
+    found = {probe.name: probe for probe in rankbench.audit(PLANTED["sides"](1)).probes}
+    assert found["covariates"].fires is None
+    assert found["sides"].fires
