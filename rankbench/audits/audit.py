@@ -1,4 +1,10 @@
-"""`rankbench audit` asks of one ranking what its readers ask, a probe for each question."""
+"""`rankbench audit` asks of one ranking what its readers ask, a probe for each question.
+
+References
+----------
+.. [H79] S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6(2),
+   1979.
+"""
 
 from __future__ import annotations
 
@@ -236,10 +242,18 @@ def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBo
 
 
 def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:
-    """Return probes with their levels, .05 shared by all that test; those that fire stand first."""
-    tests = sum(probe.p is not None for probe in probes)
-    levels = [replace(probe, level=None if probe.p is None else LEVEL / tests) for probe in probes]
-    return tuple(sorted(levels, key=lambda probe: not probe.fires))
+    """Return probes with their levels; those that fire stand first.
+
+    They are Holm's [H79]_: .05 divided by the number of tests for the smallest p, by one fewer for the next, and so on,
+    up to the first test that does not reject; later ones have its level.
+    """
+    tested = sorted((probe.p, at) for at, probe in enumerate(probes) if probe.p is not None)
+    level, before, levels = 1.0, 0.0, dict[int, float]()
+    for rejected, (p, at) in enumerate(tested):
+        level = LEVEL / (len(tested) - rejected) if before <= level else level
+        levels[at], before = level, p
+    shown = [replace(probe, level=levels.get(at)) for at, probe in enumerate(probes)]
+    return tuple(sorted(shown, key=lambda probe: not probe.fires))
 
 
 def _opened(log: Log, columns: str, reader: str, keep: Filter) -> LogSource | None:

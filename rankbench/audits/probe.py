@@ -36,9 +36,8 @@ SIMULATED, ENOUGH = 999, 10
 class Probe:
     """The answer to one question about a board.
 
-    A probe that tests gives `p`, and the audit gives it its `level`: .05 divided by the number of probes that test on
-    this board. A probe that cannot test this board, as one on judges of a log that names none, says why in `answer`
-    and has no `p`.
+    A probe that tests gives `p`, and the audit gives it its `level`: see `rankbench.audits.audit.with_levels`. A probe
+    that cannot test this board, as one on judges of a log that names none, says why in `answer` and has no `p`.
 
     Attributes
     ----------

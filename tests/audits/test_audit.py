@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rankbench
 from rankbench.audits.audit import with_levels
@@ -49,7 +52,17 @@ def test_probes_that_test_share_the_level_and_those_that_fire_stand_first() -> N
     third, fires = 0.05 / 3, [(probe.name, probe.fires) for probe in of_two]
     assert [(probe.name, probe.level) for probe in of_three] == [("a", None), ("b", third), ("c", third), ("d", third)]
     assert not any(probe.fires for probe in of_three)
-    assert fires == [("c", True), ("a", None), ("b", False)]
+    assert fires == [("b", True), ("c", True), ("a", None)]
+
+
+@given(st.lists(st.sampled_from([0.001, 0.004, 0.0125, 0.02, 0.025, 0.04, 0.05, 0.3]), min_size=1, max_size=8))
+def test_levels_are_those_of_holm(given_p: list[float]) -> None:
+    """Adjusted p are running maxima of p times the number of tests that are left."""
+    left = range(len(given_p), 0, -1)
+    adjusted = np.maximum.accumulate([p * tests for p, tests in zip(sorted(given_p), left, strict=True)])
+    found = with_levels([rankbench.Probe(str(k), "?", "", p) for k, p in enumerate(given_p)])
+    assert sum(bool(probe.fires) for probe in found) == (adjusted <= 0.05 + 1e-12).sum()
+    assert [probe.fires for probe in found] == sorted((probe.fires for probe in found), reverse=True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 from boards import PLANTED, both_orders, votes
-from scipy.stats import binom, t
+from scipy.stats import binom
+from scipy.stats import t as student
 from test_rules import board_of
 
 import rankbench
@@ -173,8 +174,8 @@ def test_effects_are_tested_as_control_does() -> None:
     assert (found.facts["covariate"], found.p) == ("length", pytest.approx(2 * smallest["p"]))
     sizes = log.group_by("judge").len()["len"].to_numpy()
     freedom = sizes.sum() ** 2 / (sizes**2).sum() - 1
-    error = (smallest["upper"] - smallest["effect"]) / t.ppf(0.975, freedom)
-    assert smallest["p"] == pytest.approx(2 * t.sf(abs(smallest["effect"]) / error, freedom))
+    error = (smallest["upper"] - smallest["effect"]) / student.ppf(0.975, freedom)
+    assert smallest["p"] == pytest.approx(2 * student.sf(abs(smallest["effect"]) / error, freedom))
     assert found.fires
 
 
