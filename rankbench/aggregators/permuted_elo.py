@@ -63,11 +63,14 @@ class PermutedElo(ComparisonAggregator):
         """Return the mean ratings, shape (m,); a tie is one update."""
         rule, total = Elo(factor=self.factor), np.zeros(m)
         ties = np.zeros(len(comparisons), np.bool_) if comparisons.ties is None else comparisons.ties
-        sorted_rows = np.lexsort((comparisons.weights, ties, comparisons.losers, comparisons.winners))
+        # Which item a tie names first means nothing, so it must not decide where the tie is sorted.
+        named, other = comparisons.winners, comparisons.losers
+        first, second = (
+            np.where(ties, end(named, other), own) for end, own in ((np.minimum, named), (np.maximum, other))
+        )
+        sorted_rows = np.lexsort((comparisons.weights, ties, second, first))
         for p in range(self.permutations):
             order = np.random.default_rng([p]).permutation(sorted_rows)
-            winners, losers, weights = (
-                column[order] for column in (comparisons.winners, comparisons.losers, comparisons.weights)
-            )
+            winners, losers, weights = (column[order] for column in (first, second, comparisons.weights))
             total += rule.from_comparisons(Comparisons(comparisons.offsets, winners, losers, weights, ties[order]), m)
         return total / self.permutations

@@ -19,6 +19,7 @@ from pydantic import Field
 from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.interfaces.aggregator import finite_scores
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.kernels import Kernel
@@ -60,7 +61,7 @@ class CompiledRatings(SequentialAggregator):
         """Return the ratings, shape (m,); a tie is one judgment."""
         state = self.start(m)
         self.walk(self.run_kernel(), state, comparisons)
-        return self.ratings(state).copy()
+        return finite_scores(self.ratings(state), m).copy()
 
     def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
         """Learn the votes of a time together."""

@@ -54,7 +54,7 @@ class Record(Typed):
 
 def _check(value: object, annotation: object) -> None:
     """Refuse a plain value that none of the types of an annotation stands for; leave the others to pydantic."""
-    options = list(_options(annotation))
+    options = list(union_types(annotation))
     if isinstance(value, list | tuple):
         inner = [get_args(option)[0] for option in options if get_origin(option) in (list, tuple, set, frozenset)]
         if len(inner) == 1:
@@ -70,16 +70,16 @@ def _check(value: object, annotation: object) -> None:
         raise ValueError(f"must be {wanted}, not {shown}")
 
 
-def _options(annotation: object) -> Iterator[Any]:
+def union_types(annotation: object) -> Iterator[Any]:
     """Yield the types that an annotation is a union of."""
     while hasattr(annotation, "__value__"):  # ``type Name = ...``, from Python 3.12 on
         annotation = annotation.__value__
     origin = get_origin(annotation)
     if origin is Annotated:
-        yield from _options(get_args(annotation)[0])
+        yield from union_types(get_args(annotation)[0])
     elif origin in (Union, types.UnionType):
         for part in get_args(annotation):
-            yield from _options(part)
+            yield from union_types(part)
     else:
         yield annotation
 
@@ -111,6 +111,7 @@ Property = Literal[
     "smooth",
     "stochastic",
     "target-linear",
+    "winner-not-first",
 ]
 """Mathematical properties that a component may declare; checks follow declarations.
 
@@ -124,6 +125,8 @@ they are: rankings have no intervals.
 ``sequential``: the structure depends on the order in which the judgments were made.
 ``target-linear``: up to a term without alpha, a score surrogate is linear in its target, so
 that averaged over structures it is the surrogate of the mean target.
+``winner-not-first``: an item that wins every judgment need not be first, nor one that loses all
+last, even where all pairs are judged alike; a surrogate may push the worse of two items up.
 """
 
 JudgmentKind = Literal["comparisons", "selections", "orders", "measurements", "predictions"]

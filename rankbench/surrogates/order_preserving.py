@@ -159,7 +159,7 @@ class OrderPreservingAsPrinted(GainShares):
 
     name: ClassVar[str] = "order-preserving-as-printed"
     source: ClassVar[str] = "[DMJ13]_ section 3.3, as printed"
-    properties: ClassVar[frozenset[Property]] = OrderPreserving.properties
+    properties: ClassVar[frozenset[Property]] = OrderPreserving.properties | {"winner-not-first"}
 
     phi: PhiName = Field(default="logistic", description="phi(t), see `order-preserving`.")
 

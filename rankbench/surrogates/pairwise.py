@@ -48,7 +48,7 @@ class Pairwise(PairwiseSurrogate):
     power: float = Field(
         default=1.0,
         ge=0,
-        allow_inf_nan=False,
+        le=10,
         description="Of the weight in h(Y) = scale Y^power; 0: every edge alike.",
     )
     scale: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Of h; with form=margin only.")
@@ -336,7 +336,7 @@ class LinearPower(ValueRegularized):
     name: ClassVar[str] = "linear-power"
     source: ClassVar[str] = "[DMJ10]_ eq. (14), (15)"
 
-    power: float = Field(default=4.0, gt=1, allow_inf_nan=False, description="p of the regularizer.")
+    power: float = Field(default=4.0, ge=1.01, le=100, description="p of the regularizer.")
 
     def r(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``|a|^p / p``."""

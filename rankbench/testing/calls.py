@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, LabelAggregator, OrderAggregator
+from rankbench.interfaces.aggregator import (
+    Aggregator,
+    ComparisonAggregator,
+    CountAggregator,
+    LabelAggregator,
+    OrderAggregator,
+)
 from rankbench.interfaces.cell import guarded
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block, Method, Model, Penalty, Problem, Solver, StepOptimizer
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons, HiddenLabelsError, Queries
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
@@ -236,18 +243,28 @@ def _aggregator_calls(it: Aggregator, *, edges: bool) -> Iterator[Call]:
         votes = {f"{k} comparisons of {m} items": samples.votes(m, k, 1, weighted=k == 60) for m, k in SIZES}
         for label, sample in (samples.edge_comparisons() if edges else votes).items():
             yield call(label, it.aggregate, sample[3], *sample)
+            if isinstance(it, CountAggregator):
+                counts = PairCounts.from_comparisons(samples.comparisons_of(sample), sample[3]).observed()
+                yield call(f"counts of {label}", it.from_counts, sample[3], counts)
         tied = [samples.tied_sample(samples.votes(m, k, 2)) for m, k in SIZES]
         ties = [samples.tied_sample(samples.votes(3, 9, 2), all_of_them=True)] if edges else tied
         for comparisons, m in zip(ties, [3] if edges else [m for m, _ in SIZES], strict=True):
             yield call(f"{len(comparisons)} comparisons with ties", it.from_comparisons, m, comparisons, m)
+        if type(it).from_orders is not ComparisonAggregator.from_orders:
+            yield from _ballots(it, edges=edges)
     elif isinstance(it, SelectionAggregator):
         clicks = {f"{k} selections of {m} items": (samples.clicks(m, k, 1), m) for m, k in SIZES}
         for label, (selections, m) in (samples.edge_clicks() if edges else clicks).items():
             yield call(label, it.from_selections, m, selections, m)
     elif isinstance(it, OrderAggregator):
-        ballots = {f"{k} ballots on {m} items": (samples.ballots(m, k, 1), m) for m, k in SIZES}
-        for label, (orders, m) in (samples.edge_ballots() if edges else ballots).items():
-            yield call(label, it.from_orders, m, orders, m)
+        yield from _ballots(it, edges=edges)
+
+
+def _ballots(it: OrderAggregator | ComparisonAggregator, *, edges: bool) -> Iterator[Call]:
+    ballots = {f"{k} ballots on {m} items": (samples.ballots(m, k, 1), m) for m, k in SIZES}
+    for label, (orders, m) in (samples.edge_ballots() if edges else ballots).items():
+        shape = (m,) if it.structure == "scores" else (m, m)
+        yield _call(label, lambda *a: (it.from_orders(*a),), (shape,), orders, m)
 
 
 def _loss(it: Loss, label: str, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> Call:

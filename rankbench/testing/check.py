@@ -86,6 +86,8 @@ class Check:
         The property that components promise which it is for; empty: it is for all.
     base : type
         The class that they derive from.
+    of_values : bool
+        Whether it is tried with other values of each parameter too, see `parameters-work-within-their-bounds`.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Check:
     kinds: tuple[str, ...]
     declares: str = ""
     base: type = object
+    of_values: bool = False
 
     def run(self, subject: Subject) -> str:
         """Run the check, and return its note.
@@ -120,12 +123,14 @@ class Check:
 _checks: dict[str, Check] = {}
 
 
-def conformance_check(*kinds: str, declares: str = "", base: type = object) -> Callable[[CheckFunction], CheckFunction]:
+def conformance_check(
+    *kinds: str, declares: str = "", base: type = object, of_values: bool = False
+) -> Callable[[CheckFunction], CheckFunction]:
     """Enter a function among the checks, under its name with hyphens; see `Check` for which components."""
 
     def enter(function: CheckFunction) -> CheckFunction:
         name = function.__name__.replace("_", "-")
-        _checks[name] = Check(name, function, kinds, declares, base)
+        _checks[name] = Check(name, function, kinds, declares, base, of_values)
         return function
 
     return enter

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rankbench.core.code_digest import OURSELVES
-from rankbench.core.component import Component
-from rankbench.core.spec import Spec, parse
+from rankbench.core.spec import parse
 from rankbench.core.text import normalized
 from rankbench.errors import RankbenchError, SpecError, closest
 from rankbench.plugin import manager
@@ -21,7 +20,6 @@ from rankbench.plugin.loading import load
 from rankbench.plugin.registry import GROUP, KINDS, SUITE, base_of, kind_of
 from rankbench.runner.blocks import LostProcess
 from rankbench.runner.worker_pool import START, Worker
-from rankbench.testing.calls import CALLED
 from rankbench.testing.check import (
     CheckResult,
     all_checks,
@@ -78,18 +76,24 @@ class Isolated:
         raise Lost(found.reason)
 
     def check(self, kind: str, text: str) -> Iterator[CheckResult]:
-        """Run all checks of one component, yielding each result as it is there."""
+        """Run all checks of one component, yielding each result as it is there.
+
+        A component that hangs would fail every check. It fails the first check alone that loses its process.
+        """
         label = labelled(kind, text)
-        lost = 0
+        lost: list[tuple[str, str]] = []
         for check in checks_for(kind):
-            if lost >= PATIENCE:
-                yield CheckResult(label, check.name, "failed", f"not tried: {lost} processes were lost before")
+            if len(lost) >= PATIENCE:
+                yield CheckResult(label, check.name, "skipped", f"not tried: {len(lost)} processes were lost before")
                 continue
             try:
                 yield self.call(_check, kind, text, check.name)
             except Lost as trouble:
-                lost += 1
-                yield CheckResult(label, check.name, "failed", str(trouble))
+                if lost:
+                    yield CheckResult(label, check.name, "skipped", f"it lost a process as {lost[0][0]} did: {trouble}")
+                lost.append((check.name, str(trouble)))
+                if len(lost) == 1:
+                    yield CheckResult(label, check.name, "failed", str(trouble))
 
 
 def labelled(kind: str, text: str) -> str:
@@ -116,30 +120,8 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
     return run_check(subject, registered_check(check))[0]
 
 
-def _specs_at_bounds(cls: type[Component]) -> list[str]:
-    """Return a component's specs with one parameter each at a bound that it may take, the lower one if there are two.
-
-    A solver's budget is left out: with the smallest there is nothing to promise.
-    """
-    found = []
-    for name, field in cls.parameters().items():
-        bounds = [
-            value
-            for bound in ("ge", "le")
-            for constraint in field.metadata
-            if isinstance(value := getattr(constraint, bound, None), int | float)
-        ]
-        if field.annotation not in (int, float) or not bounds or name == getattr(cls, "budget", None):
-            continue
-        try:
-            found.append(str(cls.from_spec(Spec(cls.name, {name: field.annotation(bounds[0])}))))
-        except SpecError:
-            continue  # another parameter does not go with it, or has no default
-    return [text for text in dict.fromkeys(found) if text != cls.name]
-
-
 def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]]:
-    """Load a distribution's plugins; return kind and spec of what they brought, and results of loading them."""
+    """Load a distribution's plugins; return kind and name of what they brought, and results of loading them."""
     every = entry_points(group=GROUP)
     before = State.now()
     load(e for e in every if e.dist is not None and e.dist.name == distribution)
@@ -152,8 +134,7 @@ def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]
     for kind in (*KINDS, SUITE):
         for name in manager.names(kind):
             if manager.origin(kind, name).distribution == distribution:
-                bounds = _specs_at_bounds(manager.component_class(base_of(kind), name)) if kind in CALLED else []
-                targets += [(kind, text) for text in ([str(suites[name])] if kind == SUITE else [name, *bounds])]
+                targets.append((kind, str(suites[name]) if kind == SUITE else name))
     results = [
         _check_result(label, "loads", "; ".join(causes)),
         _check_result(label, "import-touches-nothing", f"importing it changes {traces[0]}" if traces else ""),

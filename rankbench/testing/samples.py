@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -27,7 +28,13 @@ def votes(m: int, k: int, seed: int, *, weighted: bool = False) -> Sample:
 
 def level_votes() -> Sample:
     """Return five comparisons of two items whose weights are level, .1 + .2 + .3 against .3 + .3, but for rounding."""
-    return _sample([(0, 1), (0, 1), (0, 1), (1, 0), (1, 0)], 2, [0.1, 0.2, 0.3, 0.3, 0.3])
+    return sample_of([(0, 1), (0, 1), (0, 1), (1, 0), (1, 0)], 2, [0.1, 0.2, 0.3, 0.3, 0.3])
+
+
+def comparisons_of(sample: Sample) -> Comparisons:
+    """Return a sample as comparisons of one query, without ties."""
+    winners, losers, weights, _ = sample
+    return Comparisons(np.array([0, len(winners)]), winners, losers, weights)
 
 
 def tied_sample(sample: Sample, *, all_of_them: bool = False) -> Comparisons:
@@ -37,7 +44,8 @@ def tied_sample(sample: Sample, *, all_of_them: bool = False) -> Comparisons:
     return Comparisons(np.array([0, k]), winners, losers, weights, np.arange(k) % (1 if all_of_them else 3) == 0)
 
 
-def _sample(pairs: list[tuple[int, int]], m: int, weights: list[float] | None = None) -> Sample:
+def sample_of(pairs: list[tuple[int, int]], m: int, weights: list[float] | None = None) -> Sample:
+    """Return comparisons of (winner, loser) pairs."""
     winners, losers = np.array(pairs, dtype=np.int32).T.copy()
     return winners, losers, np.ones(len(pairs)) if weights is None else np.array(weights), m
 
@@ -48,13 +56,13 @@ def edge_comparisons() -> dict[str, Sample]:
     winners, losers, _, m = votes(6, 40, 3)
     spread = np.logspace(-6, 6, 40)
     return {
-        "one judgment of two items": _sample([(1, 0)], 2),
-        "one judgment, items without any": _sample([(4, 1)], 6),
-        "two components": _sample([(0, 1), (1, 2), (2, 0), (0, 2), (4, 3), (3, 4), (4, 3)], 5),
-        "all tied": _sample(every, 4),
-        "a cycle": _sample([(0, 1), (1, 2), (2, 0)], 3),
-        "unanimous": _sample([(i, j) for i in range(5) for j in range(i + 1, 5)] * 3, 5),
-        "one judgment 500 times": _sample([(0, 2)] * 500, 3),
+        "one judgment of two items": sample_of([(1, 0)], 2),
+        "one judgment, items without any": sample_of([(4, 1)], 6),
+        "two components": sample_of([(0, 1), (1, 2), (2, 0), (0, 2), (4, 3), (3, 4), (4, 3)], 5),
+        "all tied": sample_of(every, 4),
+        "a cycle": sample_of([(0, 1), (1, 2), (2, 0)], 3),
+        "unanimous": sample_of([(i, j) for i in range(5) for j in range(i + 1, 5)] * 3, 5),
+        "one judgment 500 times": sample_of([(0, 2)] * 500, 3),
         "weights of 1e-9": (winners, losers, np.full(40, 1e-9), m),
         "weights of 1e9": (winners, losers, np.full(40, 1e9), m),
         "weights from 1e-6 to 1e6": (winners, losers, spread, m),
@@ -74,6 +82,12 @@ def random_structure(form: StructureKind, m: int, rng: np.random.Generator) -> N
     return rng.integers(0, 5, m).astype(np.float64) if form == "scores" else random_graph(m, m)
 
 
+def tied_labels() -> list[NDArray[np.float64]]:
+    """Return all labels 0, 1 and 2 of two and of three items, and one half of four tied with the other or not."""
+    listed = [labels for m in (2, 3) for labels in itertools.product((0.0, 1.0, 2.0), repeat=m)]
+    return [np.array(labels) for labels in (*listed, (1.0, 1.0, 1.0, 1.0), (2.0, 0.0, 2.0, 0.0))]
+
+
 def edge_scores() -> dict[str, NDArray[np.float64]]:
     """Return score structures at the edges, by what they are."""
     return {
@@ -91,10 +105,11 @@ def clicks(m: int, n: int, seed: int) -> Selections:
     """Return n selections of one query that shows up to five of its m items."""
     rng = np.random.default_rng([seed, m, n])
     shown = [rng.permutation(m)[: min(m, 5)] for _ in range(n)]
-    return _selections([(list(map(int, s)), list(map(bool, rng.random(len(s)) < 1 / (2 + s)))) for s in shown])
+    return selections_of([(list(map(int, s)), list(map(bool, rng.random(len(s)) < 1 / (2 + s)))) for s in shown])
 
 
-def _selections(rows: list[tuple[list[int], list[bool]]]) -> Selections:
+def selections_of(rows: list[tuple[list[int], list[bool]]]) -> Selections:
+    """Return selections of one query, by the items shown and which were clicked."""
     starts = np.cumsum([0, *(len(items) for items, _ in rows)]).astype(np.int64)
     items = np.array([i for shown, _ in rows for i in shown], dtype=np.int32)
     clicked = np.array([c for _, marks in rows for c in marks], dtype=np.bool_)
@@ -104,12 +119,12 @@ def _selections(rows: list[tuple[list[int], list[bool]]]) -> Selections:
 def edge_clicks() -> dict[str, tuple[Selections, int]]:
     """Return selections at the edges, with the number of items."""
     return {
-        "one item shown": (_selections([([0], [True]), ([0], [False])]), 1),
-        "one selection": (_selections([([2, 0, 1], [False, True, False])]), 3),
-        "nothing clicked": (_selections([([0, 1, 2], [False] * 3)] * 4), 3),
-        "everything clicked": (_selections([([0, 1, 2], [True] * 3)] * 4), 3),
-        "items never shown": (_selections([([4, 1], [True, False])] * 3), 6),
-        "two components": (_selections([([0, 1], [True, False]), ([2, 3], [False, True])] * 3), 4),
+        "one item shown": (selections_of([([0], [True]), ([0], [False])]), 1),
+        "one selection": (selections_of([([2, 0, 1], [False, True, False])]), 3),
+        "nothing clicked": (selections_of([([0, 1, 2], [False] * 3)] * 4), 3),
+        "everything clicked": (selections_of([([0, 1, 2], [True] * 3)] * 4), 3),
+        "items never shown": (selections_of([([4, 1], [True, False])] * 3), 6),
+        "two components": (selections_of([([0, 1], [True, False]), ([2, 3], [False, True])] * 3), 4),
     }
 
 
@@ -121,10 +136,11 @@ def ballots(m: int, n: int, seed: int) -> Orders:
         items = rng.permutation(m)[: int(rng.integers(1, m + 1))]
         places = np.cumsum(np.r_[0, rng.random(len(items) - 1) < 0.7])
         rows.append((list(map(int, items)), list(map(int, places))))
-    return _orders(rows, list(map(float, rng.integers(1, 5, n))))
+    return ballots_of(rows, list(map(float, rng.integers(1, 5, n))))
 
 
-def _orders(rows: list[tuple[list[int], list[int]]], weights: list[float] | None = None) -> Orders:
+def ballots_of(rows: list[tuple[list[int], list[int]]], weights: list[float] | None = None) -> Orders:
+    """Return ballots of one query, by items and their places."""
     starts = np.cumsum([0, *(len(items) for items, _ in rows)]).astype(np.int64)
     items = np.array([i for ranked, _ in rows for i in ranked], dtype=np.int32)
     places = np.array([p for _, at in rows for p in at], dtype=np.int32)
@@ -136,13 +152,13 @@ def edge_ballots() -> dict[str, tuple[Orders, int]]:
     """Return ballots at the edges, with the number of items."""
     whole = [([0, 1, 2], [0, 1, 2]), ([2, 1, 0], [0, 1, 2]), ([1, 0, 2], [0, 0, 1])]
     return {
-        "one item": (_orders([([0], [0])]), 1),
-        "one ballot": (_orders([([1, 0, 2], [0, 1, 2])]), 3),
-        "all tied": (_orders([([0, 1, 2, 3], [0, 0, 0, 0])] * 3), 4),
-        "items on no ballot": (_orders([([4, 1], [0, 1])] * 2), 6),
-        "two components": (_orders([([0, 1], [0, 1]), ([3, 2], [0, 1])] * 2), 4),
-        "weights of 1e-9": (_orders(whole, [1e-9] * 3), 3),
-        "weights of 1e9": (_orders(whole, [1e9] * 3), 3),
+        "one item": (ballots_of([([0], [0])]), 1),
+        "one ballot": (ballots_of([([1, 0, 2], [0, 1, 2])]), 3),
+        "all tied": (ballots_of([([0, 1, 2, 3], [0, 0, 0, 0])] * 3), 4),
+        "items on no ballot": (ballots_of([([4, 1], [0, 1])] * 2), 6),
+        "two components": (ballots_of([([0, 1], [0, 1]), ([3, 2], [0, 1])] * 2), 4),
+        "weights of 1e-9": (ballots_of(whole, [1e-9] * 3), 3),
+        "weights of 1e9": (ballots_of(whole, [1e9] * 3), 3),
     }
 
 

@@ -26,10 +26,14 @@ def test_it_is_the_mean_over_permutations() -> None:
     winners, losers, weights, m = btl_sample(np.array([0.0, 1.0, 2.0]), 40, 3)
     ties = np.arange(40) % 5 == 0
     votes = Comparisons(np.array([0, 40]), winners, losers, weights, ties)
-    rows = sorted(range(40), key=lambda at: (winners[at], losers[at], ties[at]))
+    named = [sorted(pair) if tie else list(pair) for *pair, tie in zip(winners, losers, ties, strict=True)]
+    rows = sorted(range(40), key=lambda at: (*named[at], ties[at]))
     orders = [np.array(rows)[np.random.default_rng([p]).permutation(40)] for p in range(7)]
     expected = np.mean([one_by_one(winners[o], losers[o], ties[o], m, 50) for o in orders], axis=0)
     assert PermutedElo(factor=50, permutations=7).from_comparisons(votes, m) == pytest.approx(expected, abs=1e-12)
+    turned = Comparisons(votes.offsets, np.where(ties, losers, winners), np.where(ties, winners, losers), weights, ties)
+    again = PermutedElo(factor=50, permutations=7).from_comparisons(turned, m)
+    assert again == pytest.approx(expected, abs=1e-12)
     assert len({tuple(order) for order in orders}) == 7
     rows = sorted(range(40), key=lambda at: (winners[at], losers[at]))
     orders = [np.array(rows)[np.random.default_rng([p]).permutation(40)] for p in range(7)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from rankbench.testing.check import (
     summary,
     unexecuted,
 )
+from rankbench.testing.isolated import Isolated, Lost
 from rankbench.testing.state import State
 
 
@@ -106,6 +108,26 @@ def test_no_executed_check_is_a_failure():
     assert unexecuted("model/sound", [skipped, CheckResult("model/sound", "two", "passed")]) == []
     with pytest.raises(SpecError, match="zero executed"):
         parametrize_with_checks([])
+
+
+class Hangs(Isolated):
+    """A process that is lost in every check but the first."""
+
+    def call(self, function, *arguments):
+        first = checks_for("model")[0].name
+        if arguments[-1] == first:
+            return CheckResult("model/sound", first, "passed")
+        raise Lost("no result within 1 s")
+
+
+def test_a_component_that_hangs_is_one_failure():
+    results = list(Hangs(1.0).check("model", "sound"))
+    assert [result.check for result in results] == [check.name for check in checks_for("model")]
+    counts = Counter(result.status for result in results)
+    assert (counts["failed"], counts["passed"]) == (1, 1)
+    again, *untried = [result.reason for result in results if result.status == "skipped"]
+    assert "no result within 1 s" in again
+    assert {reason.partition(":")[0] for reason in untried} == {"not tried"}
 
 
 def test_the_summary_counts():

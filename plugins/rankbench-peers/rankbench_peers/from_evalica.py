@@ -148,6 +148,7 @@ class EvalicaEigen(EvalicaRatios):
 
     name: ClassVar[str] = "evalica-eigen"
     source: ClassVar[str] = "evalica.eigen [U25]_"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "winner-not-first"})
     function: ClassVar[str] = "eigen"
 
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.interfaces.aggregator import CountAggregator, NearStart
+from rankbench.interfaces.aggregator import ComparisonAggregator, CountAggregator, NearStart
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.interfaces.queries import Orders, Selections
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.calls import fitted_scores, must_agree, objectives, relative_difference
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
+from rankbench.testing.judgment_samples import drawn, structures
 
 RELABELLING_TOLERANCE = 1e-7
+
+MOST_NUMBERED = 4
+"""Items that are numbered in every way."""
 
 
 @conformance_check("aggregator", "surrogate", "loss", "method", declares="equivariant")
@@ -36,62 +41,78 @@ def _permutation(m: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng([m, seed]).permutation(m)
 
 
+def _orders_of(m: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield all numberings of up to four items, one of more."""
+    if m <= MOST_NUMBERED:
+        yield from (np.array(new) for new in itertools.permutations(range(m)))
+    else:
+        yield _permutation(m, seed)
+
+
 def _relabelled_aggregator(subject: Subject) -> None:
     it = subject.it
-    for seed, (m, k) in enumerate([(2, 1), (4, 6), (5, 60), (8, 200)]):
-        new = _permutation(m, seed)
-        if isinstance(it, ScoreAggregator):
-            values, weights = samples.score_table(m, k + 1, 2), np.ones((2, k + 1))
-            renamed = np.empty_like(values)
-            renamed[..., new] = values
-            before, after = it.from_scores(values, weights), it.from_scores(renamed, weights)
-        elif it.needs_truth:
-            labels = np.random.default_rng(seed).integers(0, 5, m).astype(np.float64)
-            moved = np.empty(m)
-            moved[new] = labels
-            before, after = it.from_labels(labels), it.from_labels(moved)
-        elif it.judgments == "comparisons":
-            winners, losers, weights, _ = samples.votes(m, k, seed, weighted=seed % 2 == 1)
-            before = it.aggregate(winners, losers, weights, m)
-            after = it.aggregate(new[winners].astype(np.int32), new[losers].astype(np.int32), weights, m)
-        elif it.judgments == "selections":
-            shown = samples.clicks(m, k, seed)
-            moved_items = new[shown.items].astype(np.int32)
-            before = it.from_selections(shown, m)
-            after = it.from_selections(Selections(shown.offsets, shown.starts, moved_items, shown.clicked), m)
-        else:
-            cast = samples.ballots(m, k, seed)
-            moved_items = new[cast.items].astype(np.int32)
-            before = it.from_orders(cast, m)
-            after = it.from_orders(Orders(cast.offsets, cast.starts, moved_items, cast.places, cast.weights), m)
-        found = after[new] if it.structure == "scores" else after[np.ix_(new, new)]
-        must_agree(found, before, RELABELLING_TOLERANCE, f"{m} items, {k} judgments: the structure differs")
+    for judged in drawn(it):
+        for method, before in structures(it, judged):
+            for new in _orders_of(judged.m, 0):
+                after = dict(structures(it, judged.renumbered(new), method))[method]
+                found = after[new] if it.structure == "scores" else after[np.ix_(new, new)]
+                must_agree(found, before, RELABELLING_TOLERANCE, f"{judged.label}: the structure of {method} differs")
 
 
 def _relabelled_surrogate(subject: Subject) -> None:
     it = subject.it
     if not isinstance(it, ScoreSurrogate):
         raise CheckSkipped("a sum over pairs is equivariant by construction")
-    for m in (2, 7):
+    for m in (2, 3, 4, 7):
         rng = np.random.default_rng(m)
-        alpha, scores, order = rng.normal(size=m), rng.normal(size=m), _permutation(m, 3)
-        target = it.target(scores)
-        must_agree(it.target(scores[order]), target[order], RELABELLING_TOLERANCE, f"{m} items: the target differs")
-        value, gradient = it.value_and_gradient(alpha, target)
-        moved, turned = it.value_and_gradient(alpha[order], target[order])
-        must_agree(moved, value, RELABELLING_TOLERANCE, f"{m} items: the value differs")
-        must_agree(turned, gradient[order], RELABELLING_TOLERANCE, f"{m} items: the gradient differs")
+        tied = [scores for scores in samples.tied_labels() if len(scores) == m]
+        for alpha, scores in ((rng.normal(size=m), one) for one in (rng.normal(size=m), *tied)):
+            target = it.target(scores)
+            value, gradient = it.value_and_gradient(alpha, target)
+            for order in _orders_of(m, 3):
+                label = f"{m} items, scores {scores}, numbered {order}"
+                must_agree(
+                    it.target(scores[order]), target[order], RELABELLING_TOLERANCE, f"{label}: the target differs"
+                )
+                moved, turned = it.value_and_gradient(alpha[order], target[order])
+                must_agree(moved, value, RELABELLING_TOLERANCE, f"{label}: the value differs")
+                must_agree(turned, gradient[order], RELABELLING_TOLERANCE, f"{label}: the gradient differs")
 
 
 def _relabelled_loss(subject: Subject) -> None:
-    it = subject.it
-    for m in (2, 5, 9):
-        rng = np.random.default_rng(m)
-        alpha, order = rng.integers(0, 4, m).astype(np.float64), _permutation(m, 4)
-        structure = samples.random_structure(it.structure, m, rng)
+    for alpha, structure in _scored(subject.it, ties=True):
+        _renumbered(subject.it, alpha, structure)
+
+
+def _scored(it: Any, *, ties: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield scores of items, all different or with ties, and structures: of few items all labels of three grades."""
+    rng = np.random.default_rng(66)
+    drawn_structures = [samples.random_structure(it.structure, m, rng) for m in (2, 3, 4, 4, 5, 9)]
+    for structure in [*drawn_structures, *(samples.tied_labels() if it.structure == "scores" else ())]:
+        m = len(structure)
+        for grades in (2, 3):
+            yield (
+                rng.integers(0, grades, m).astype(np.float64) if ties else np.asarray(rng.permutation(m), np.float64),
+                structure,
+            )
+
+
+def _renumbered(it: Any, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> None:
+    before = it.value(alpha.copy(), structure.copy())
+    for order in _orders_of(len(alpha), 4):
         moved = structure[order] if it.structure == "scores" else structure[np.ix_(order, order)]
-        before, after = it.value(alpha, structure.copy()), it.value(alpha[order], np.ascontiguousarray(moved))
-        must_agree(after, before, RELABELLING_TOLERANCE, f"{m} items with ties: the value differs")
+        after = it.value(alpha[order], np.ascontiguousarray(moved))
+        trouble = (
+            f"scores {alpha} of items with the structure {structure.tolist()}, numbered {order}: the value differs"
+        )
+        must_agree(after, before, RELABELLING_TOLERANCE, trouble)
+
+
+@conformance_check("loss")
+def numbers_of_items_do_not_matter(subject: Subject) -> None:
+    """Where no two items have one score, numbering items anew changes no value, ties of labels or not."""
+    for alpha, structure in _scored(subject.it, ties=False):
+        _renumbered(subject.it, alpha, structure)
 
 
 def _method(subject: Subject) -> None:
@@ -107,32 +128,50 @@ def _method(subject: Subject) -> None:
 
 @conformance_check("aggregator")
 def order_of_judgments_does_not_matter(subject: Subject) -> None:
-    """Unless ``sequential`` is declared, judgments may come in any order."""
+    """Unless ``sequential`` is declared, judgments, and the items of a tie, may come in any order."""
     it = subject.it
     if subject.declares("sequential"):
         raise CheckSkipped("it declares sequential")
-    if it.needs_truth or it.judgments != "comparisons":
-        raise CheckSkipped("it is not made of comparisons")
-    for m, k in ((4, 6), (6, 80)):
-        sample = samples.votes(m, k, 61, weighted=True)
-        if difference := _changed(it, sample, _permutation(k, 61)):
-            raise CheckFailed(f"shuffled judgments change the structure by {difference:.3g}; declare sequential")
-    level = samples.level_votes()
-    for order in itertools.permutations(range(3)):
-        if difference := _changed(it, level, np.array([*order, 3, 4])):
-            said = " + ".join(f"{weight:g}" for weight in level[2][list(order)])
+    for judged in drawn(it):
+        for method, before in structures(it, judged):
+            after = dict(structures(it, judged.reordered(np.random.default_rng(61)), method))[method]
+            trouble = f"{judged.label}, shuffled: {method} changes the structure (declare sequential, if it shall)"
+            must_agree(after, before, RELABELLING_TOLERANCE, trouble)
+    if not isinstance(it, ComparisonAggregator):
+        return
+    winners, losers, weights, m = samples.level_votes()
+    before = it.aggregate(winners, losers, weights, m)
+    for first in itertools.permutations(range(3)):
+        order = np.array([*first, 3, 4])
+        after = it.aggregate(winners[order], losers[order], weights[order], m)
+        if (difference := relative_difference(after, before)) > RELABELLING_TOLERANCE:
+            said = " + ".join(f"{weight:g}" for weight in weights[order[:3]])
             raise CheckFailed(
                 f"where weights {said} stand against .3 + .3, their order changes the structure by {difference:.3g}. "
                 "Sums differ by rounding; take them for level within a tolerance, or declare sequential"
             )
 
 
-def _changed(it: Any, sample: samples.Sample, order: NDArray[np.int64]) -> float:
-    """Return by how much an order of the judgments changes the structure; 0 within the tolerance."""
-    winners, losers, weights, m = sample
-    before = it.aggregate(winners, losers, weights, m)
-    difference = relative_difference(it.aggregate(winners[order], losers[order], weights[order], m), before)
-    return difference if difference > RELABELLING_TOLERANCE else 0.0
+@conformance_check("aggregator", declares="sequential")
+def order_of_sequential_judgments_matters(subject: Subject) -> None:
+    """Where ``sequential`` is declared, some other order of the judgments gives other scores."""
+    it = subject.it
+    for judged in drawn(it):
+        for seed in range(3):
+            found = dict(structures(it, judged)), dict(structures(it, judged.reordered(np.random.default_rng(seed))))
+            if any(relative_difference(found[1][method], one) > 0 for method, one in found[0].items()):
+                return
+    raise CheckFailed("it declares sequential, and shuffled judgments give the same scores: leave it out")
+
+
+@conformance_check("aggregator", base=CountAggregator)
+def names_do_not_matter(subject: Subject) -> None:
+    """Counts of items with other names have the same scores."""
+    for m, k in ((3, 9), (6, 80)):
+        counts = PairCounts.from_comparisons(samples.tied_sample(samples.votes(m, k, 63)), m).observed()
+        others = dataclasses.replace(counts, items=[f"item {m - i}" for i in range(m)])
+        before, after = subject.it.from_counts(counts), subject.it.from_counts(others)
+        must_agree(after, before, RELABELLING_TOLERANCE, f"{m} items with other names: the scores differ")
 
 
 @conformance_check("aggregator", declares="additive")
@@ -183,7 +222,7 @@ SHIFTS = (0.5, -3.0, 8.0)
 SHIFT_TOLERANCE = 1e-8
 
 
-@conformance_check("surrogate", "loss", "aggregator", declares="shift-invariant")
+@conformance_check("surrogate", "loss", "aggregator", declares="shift-invariant", of_values=True)
 def shift_invariant(subject: Subject) -> None:
     """Where it is declared, a constant added to all scores changes nothing."""
     {"surrogate": _shifted_surrogate, "loss": _shifted_loss, "aggregator": _shifted_aggregator}[subject.kind](subject)

@@ -6,18 +6,19 @@ import json
 import math
 import pickle
 import warnings
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
+from pydantic.fields import FieldInfo
 
 from rankbench.certificates.conditions import failing
-from rankbench.core.component import Property
+from rankbench.core.component import Property, union_types
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError, nearest
 from rankbench.interfaces.cell import reason
 from rankbench.plugin.registry import KINDS
-from rankbench.testing.calls import CALLED, Call, calls, outputs, same
-from rankbench.testing.check import CheckFailed, Subject, conformance_check
+from rankbench.testing.calls import CALLED, Call, Outputs, calls, outputs, same
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, checks_for, conformance_check, run_check
 
 
 @conformance_check(*KINDS)
@@ -56,6 +57,77 @@ def parameters_are_validated(subject: Subject) -> None:
         if field.annotation is float:
             bound = "give it a bound or allow_inf_nan=False"
             _refused(subject, {name: math.nan}, f"parameter {name!r} accepts nan; {bound}")
+
+
+@conformance_check(*CALLED)
+def parameters_work_within_their_bounds(subject: Subject) -> None:
+    """At both ends of each parameter's bounds, and between, the checks of numbers pass; the others stay as they are.
+
+    A refusal that says why, as `InputError`, `SpecError` and `ContenderDiverged` do, is an answer too.
+    Budgets of solvers are left out: with the smallest there is nothing to promise.
+    """
+    cls, given = type(subject.it), subject.it.spec().params
+    required = {name for name, field in cls.parameters().items() if field.is_required()}
+    if not set(given) <= required:
+        raise CheckSkipped("it is tried where the parameters have their defaults")
+    checks = [check for check in checks_for(subject.kind) if check.of_values]
+    for name, field in cls.parameters().items():
+        for value in () if name == getattr(cls, "budget", None) else _points(field):
+            try:
+                it = cls.from_spec(Spec(cls.name, {**given, name: value}))
+            except SpecError:
+                continue  # a validator refuses it
+            for check in checks:
+                result, error = run_check(Subject(subject.kind, it), check)
+                refused = isinstance(error, ContenderDiverged | InputError | SpecError)
+                if not (result.ok or refused):
+                    raise CheckFailed(f"with {name}={value}: {check.name}: {result.reason}") from error
+
+
+FAR = 1e6
+"""Tried for a bound that is not there."""
+
+CLOSE = 1e-6
+"""Share of the range between a bound that must not be reached and the point that is tried."""
+
+MOST_COUNTED = 100
+"""Whole numbers are tried up to so much above their least value: they often count work."""
+
+POINTS = (-10.0, -1.0, -0.5, -0.1, 0.0, 0.1, 0.25, 0.5, 0.9, 1.0, 2.0, 10.0, 100.0)
+"""Tried where a range has no end, or is long."""
+
+
+def _points(field: FieldInfo) -> list[Any]:
+    """Return values of a parameter: all of those that can be listed, both ends of numbers, and points between."""
+    found: list[Any] = []
+    for option in union_types(field.annotation):
+        if get_origin(option) is Literal:
+            found += get_args(option)
+        elif option is bool:
+            found += [False, True]
+        elif option in (int, float):
+            found += _numbers(field, whole=option is int)
+    return list(dict.fromkeys(found))
+
+
+def _numbers(field: FieldInfo, *, whole: bool) -> list[Any]:
+    """Return numbers within bounds, and just within those that must not be reached."""
+    bounds: dict[str, float] = {}
+    for constraint in field.metadata:
+        for name in ("ge", "gt", "le", "lt"):
+            if isinstance(bound := getattr(constraint, name, None), int | float):
+                bounds[name] = float(bound)
+    low, high = bounds.get("ge", bounds.get("gt", -FAR)), bounds.get("le", bounds.get("lt", FAR))
+    if whole:
+        first = int(low) if {"ge", "gt"} & set(bounds) else -2
+        last = int(min(high, first + MOST_COUNTED))
+        return sorted({*range(first, min(first + 4, last + 1)), first + 9, last} & {*range(first, last + 1)})
+    span = high - low
+    steps = [low + span * tenth / 10 for tenth in range(11)] if math.isfinite(span) else []
+    points = steps if span <= POINTS[-1] else [low, *POINTS, high]
+    ends = [low + CLOSE * min(span, 1.0)] * ("gt" in bounds) + [high - CLOSE * min(span, 1.0)] * ("lt" in bounds)
+    unbounded = [math.inf] if not {"le", "lt"} & set(bounds) else []
+    return [*sorted(x for x in {*points, *ends} if low <= x <= high), *unbounded]
 
 
 @conformance_check(*KINDS)
@@ -110,8 +182,8 @@ SLACK = 1e-9
 """By how much rounding may leave a declared range."""
 
 
-def well_formed(call: Call) -> None:
-    """Raise unless a call returns real, finite arrays of the shapes it should.
+def well_formed(call: Call, least: int = 8) -> Outputs:
+    """Return what a call returns: real, finite arrays of the shapes it should, floats of at least so many bytes.
 
     Raises
     ------
@@ -129,19 +201,26 @@ def well_formed(call: Call) -> None:
             raise CheckFailed(f"{call.label}: shape {array.shape}, not {str(shape).replace('-1', 'any')}")
         if array.dtype.kind not in "fiub":
             raise CheckFailed(f"{call.label}: dtype {array.dtype}, not real numbers")
+        if array.dtype.kind == "f" and array.dtype.itemsize < least:
+            raise CheckFailed(f"{call.label}: dtype {array.dtype}, which rounds to fewer digits than float64")
         if not np.isfinite(array).all():
             raise CheckFailed(f"{call.label}: {int((~np.isfinite(array)).sum())} values are nan or infinite")
+    return found
 
 
-@conformance_check(*CALLED)
+def _least(subject: Subject) -> int:
+    """Return the bytes of a float: features are float32."""
+    return 4 if subject.kind == "model" else 8
+
+
+@conformance_check(*CALLED, of_values=True)
 def shape_and_finiteness(subject: Subject) -> None:
     """Results of ordinary input have the declared shape and are finite.
 
     Edges are a weighted adjacency matrix: nonnegative, nothing on the diagonal. Features of a model are float32.
     """
     for call in calls(subject):
-        well_formed(call)
-        found = outputs(call)[0]
+        found = well_formed(call, _least(subject))[0]
         if subject.kind == "model" and found.dtype != np.float32:
             raise CheckFailed(f"{call.label}: dtype {found.dtype}, not float32")
         if subject.kind == "aggregator" and subject.it.structure == "edges":
@@ -151,7 +230,7 @@ def shape_and_finiteness(subject: Subject) -> None:
                 raise CheckFailed(f"{call.label}: an item is preferred to itself")
 
 
-@conformance_check("loss")
+@conformance_check("loss", of_values=True)
 def within_the_declared_range(subject: Subject) -> None:
     """No value leaves `bounds`, and `bounds` does not leave `range`."""
     it = subject.it
@@ -170,14 +249,14 @@ def within_the_declared_range(subject: Subject) -> None:
             raise CheckFailed(f"{label}: {float(value)} is outside of [{low}, {high}]")
 
 
-@conformance_check(*CALLED)
+@conformance_check(*CALLED, of_values=True)
 def edge_cases(subject: Subject) -> None:
     """At the edges of the contract are finite numbers of the right shape and no warnings, or an error that says why."""
     for call in calls(subject, edges=True):
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always", RuntimeWarning)
-                well_formed(call)
+                well_formed(call, _least(subject))
         except CheckFailed:
             raise
         except (InputError, ContenderDiverged):

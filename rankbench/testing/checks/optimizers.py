@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import RankbenchError
-from rankbench.interfaces.method import Fit, Penalty, Problem, Solver, StepOptimizer
+from rankbench.interfaces.method import Fit, Penalty, PenaltyName, Problem, Solver, StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing.calls import L2, must_agree, objectives, problems, quadratic
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
@@ -33,7 +33,27 @@ def step_descends(subject: Subject) -> None:
         raise CheckFailed(f"after {STEPS} steps the objective is {value:.6g}, at the start it was {start:.6g}")
 
 
-@conformance_check("optimizer", base=StepOptimizer)
+@conformance_check("optimizer", base=StepOptimizer, of_values=True)
+def penalties_hold(subject: Subject) -> None:
+    """Steps without a gradient shrink theta by ``l2`` and ``l1``, and no step leaves ``radius`` or ``box``."""
+    it, generator = subject.it, np.random.default_rng(75)
+    parts: list[tuple[PenaltyName, float]] = [("l2", 0.1), ("l1", 0.1), ("radius", 0.5), ("box", 0.2)]
+    for name, size in parts:
+        if name not in it.penalties:
+            continue
+        theta, state = np.full(5, 0.15), np.zeros(it.state_size(5))
+        start, bounded = theta.copy(), name in ("radius", "box")
+        for t in range(1, 21):
+            gradient = generator.normal(size=5) if bounded else np.zeros(5)
+            theta = np.asarray(it.step(theta, gradient, t, Penalty(**{name: size}), state))
+            reached = float(np.linalg.norm(theta) if name == "radius" else np.abs(theta).max())
+            if bounded and reached > size * (1 + 1e-9):
+                raise CheckFailed(f"step {t} reaches {reached:.6g}, and {name} is {size}")
+        if not bounded and not np.linalg.norm(theta) < np.linalg.norm(start):
+            raise CheckFailed(f"20 steps without a gradient do not shrink theta, and {name} is {size}")
+
+
+@conformance_check("optimizer", base=StepOptimizer, of_values=True)
 def averages_some_iterate(subject: Subject) -> None:
     """At least one iterate is in the average that is the answer."""
     it = subject.it
@@ -126,13 +146,13 @@ TOLERANCE = 1e-4
 """Of a difference quotient, relative to the size of the gradient and of the value."""
 
 
-@conformance_check("surrogate")
+@conformance_check("surrogate", of_values=True)
 def gradient_is_the_difference_quotient(subject: Subject) -> None:
     """The gradient lies between the slopes of the value on both sides."""
     rng = np.random.default_rng(21)
     for objective in objectives(subject):
-        for _ in range(8):
-            alpha = rng.normal(size=objective.m) * 1.5
+        for spread in (1.5,) * 6 + (5.0,) * 3:
+            alpha = rng.normal(size=objective.m) * spread
             for i, slope in enumerate(objective.gradient(alpha)):
                 step = np.zeros(objective.m)
                 step[i] = STEP
@@ -146,7 +166,7 @@ def gradient_is_the_difference_quotient(subject: Subject) -> None:
                     )
 
 
-@conformance_check("surrogate", declares="smooth", base=PairwiseSurrogate)
+@conformance_check("surrogate", declares="smooth", base=PairwiseSurrogate, of_values=True)
 def second_derivative_is_the_difference_quotient(subject: Subject) -> None:
     """`ddphi` of a pairwise surrogate that declares ``smooth`` is the slope of `dphi`."""
     it = subject.it
@@ -161,7 +181,7 @@ SLACK = 1e-9
 """Of rounding, relative to the values."""
 
 
-@conformance_check("surrogate", declares="convex")
+@conformance_check("surrogate", declares="convex", of_values=True)
 def convex_at_random_chords(subject: Subject) -> None:
     """Where ``convex`` is declared the value lies below every chord, near and far."""
     rng = np.random.default_rng(41)
@@ -177,7 +197,7 @@ def convex_at_random_chords(subject: Subject) -> None:
                 raise CheckFailed(f"{objective.label}: the value is {above:.3g} above the chord, so it is not convex")
 
 
-@conformance_check("surrogate", declares="quadratic")
+@conformance_check("surrogate", declares="quadratic", of_values=True)
 def quadratic_is_half_the_mean_square(subject: Subject) -> None:
     """Where ``quadratic`` is declared, the value is ``|alpha - target|^2 / (2m)``."""
     it = subject.it
@@ -191,7 +211,7 @@ def quadratic_is_half_the_mean_square(subject: Subject) -> None:
         must_agree(value, expected, 1e-9, f"{m} items: the value differs from |alpha - target|^2 / (2m)")
 
 
-@conformance_check("surrogate", declares="target-linear")
+@conformance_check("surrogate", declares="target-linear", of_values=True)
 def target_linear_averages(subject: Subject) -> None:
     """Where ``target-linear`` is declared, the gradient at a mean of targets is the mean of the gradients."""
     it = subject.it
@@ -204,7 +224,7 @@ def target_linear_averages(subject: Subject) -> None:
         must_agree(mean, parts, 1e-9, f"{m} items: the gradients differ")
 
 
-@conformance_check("surrogate", declares="score-linear")
+@conformance_check("surrogate", declares="score-linear", of_values=True)
 def score_linear_targets_are_linear(subject: Subject) -> None:
     """Where ``score-linear`` is declared, the target of a sum of scores is the sum of the targets."""
     it = subject.it
@@ -216,7 +236,7 @@ def score_linear_targets_are_linear(subject: Subject) -> None:
         must_agree(mixed, parts, 1e-9, f"{m} items: the targets differ")
 
 
-@conformance_check("surrogate", declares="smooth", base=ScoreSurrogate)
+@conformance_check("surrogate", declares="smooth", base=ScoreSurrogate, of_values=True)
 def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
     """A surrogate of scores that declares ``smooth`` has the second derivatives that it says it has."""
     it = subject.it

@@ -1,0 +1,857 @@
+"""Faults planted in components of all kinds: each is named by the check that it is planted for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+import numpy as np
+import pytest
+from numba import njit
+from pydantic import Field
+
+import rankbench
+from rankbench.aggregators.sequential import Elo
+from rankbench.core.component import Component
+from rankbench.errors import InputError
+from rankbench.interfaces.method import Fit, Fitted
+from rankbench.interfaces.metric import Metric
+from rankbench.kernels import Kernel
+from rankbench.kernels.signatures import AGGREGATE, LOSS
+from rankbench.losses.positions import NDCG
+from rankbench.testing.check import check_component, registered_check, run_check, subject_of
+
+SOUND: list[type[Component]] = []
+FAULTS: list[tuple[type[Component], str]] = []
+
+
+def sound(cls: type[Component]) -> type[Component]:
+    """Enter a component that passes all checks, so that faults are what fails in what derives from it."""
+    SOUND.append(cls)
+    return cls
+
+
+def fails(check: str) -> Callable[[type[Component]], type[Component]]:
+    """Enter a component with a fault, and the check that must name it."""
+
+    def enter(cls: type[Component]) -> type[Component]:
+        cls.__doc__ = "A component with a fault."
+        cls.name = cls.__name__.lower()
+        FAULTS.append((cls, check))
+        return cls
+
+    return enter
+
+
+@sound
+class Votes(rankbench.ComparisonAggregator):
+    """The share of weight won less the share lost."""
+
+    name = "votes"
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def aggregate(self, winners, losers, weights, m):
+        won, lost = np.bincount(winners, weights, m), np.bincount(losers, weights, m)
+        return (won - lost) / weights.sum()
+
+
+@fails("winners-are-first")
+class VotesReversed(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return -super().aggregate(winners, losers, weights, m)
+
+
+@fails("winners-are-first")
+class VotesOfBallotsReversed(Votes):
+    def from_orders(self, orders, m):
+        return -super().from_orders(orders, m)
+
+
+@fails("winners-are-first")
+class VotesAllAlike(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return np.zeros(m)
+
+
+@fails("equivariant-under-relabelling")
+class VotesFirstShifted(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) + 0.01 * (np.arange(m) == 0)
+
+
+@fails("equivariant-under-relabelling")
+class VotesLevelByNumber(Votes):
+    """Items of one score are told apart by their numbers."""
+
+    def aggregate(self, winners, losers, weights, m):
+        return np.argsort(np.argsort(super().aggregate(winners, losers, weights, m), kind="stable")).astype(float)
+
+
+@fails("weights-count")
+class VotesUnweighted(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, np.ones_like(weights), m)
+
+
+@fails("weights-count")
+class VotesOfBallotsUnweighted(Votes):
+    def from_orders(self, orders, m):
+        import dataclasses
+
+        return super().from_orders(dataclasses.replace(orders, weights=np.ones(len(orders))), m)
+
+
+@fails("ties-are-ties")
+class VotesTiesDropped(Votes):
+    def from_comparisons(self, comparisons, m):
+        if comparisons.ties is None:
+            return super().from_comparisons(comparisons, m)
+        kept = ~comparisons.ties
+        if not kept.any():
+            return np.zeros(m)
+        return self.aggregate(comparisons.winners[kept], comparisons.losers[kept], comparisons.weights[kept], m)
+
+
+@fails("ties-are-ties")
+class VotesTiesWonByTheFirst(Votes):
+    def from_comparisons(self, comparisons, m):
+        return self.aggregate(comparisons.winners, comparisons.losers, comparisons.weights, m)
+
+
+@fails("order-of-judgments-does-not-matter")
+class VotesLastDecides(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights * np.linspace(1, 1.1, len(weights)), m)
+
+
+@fails("works-on-read-only-arrays")
+class VotesWritten(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        weights /= weights.sum()
+        return super().aggregate(winners, losers, weights, m)
+
+
+@fails("surroundings-not-touched")
+class VotesSeeding(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        np.random.seed(1)  # noqa: NPY002
+        return super().aggregate(winners, losers, weights, m)
+
+
+@fails("same-input-same-result")
+class VotesDrawn(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) + 1e-9 * np.random.default_rng().normal(size=m)
+
+
+@fails("same-input-same-result")
+class VotesRemembered(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        seen.append(len(winners))
+        return super().aggregate(winners, losers, weights, m) * (1 + len(seen))
+
+
+seen: list[int] = []
+
+
+@fails("shape-and-finiteness")
+class VotesOfFewDigits(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m).astype(np.float32)
+
+
+@fails("edge-cases")
+class VotesUnjudgedNan(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        found = super().aggregate(winners, losers, weights, m)
+        found[~np.isin(np.arange(m), [*winners, *losers])] = np.nan
+        return found
+
+
+@fails("parameters-work-within-their-bounds")
+class VotesNanAtNineTenths(Votes):
+    damping: float = Field(default=0.5, ge=0, le=1, description="A share.")
+
+    def aggregate(self, winners, losers, weights, m):
+        found = super().aggregate(winners, losers, weights, m)
+        return found * np.nan if self.damping == 0.9 else found
+
+
+@fails("parameters-work-within-their-bounds")
+class VotesNanBetween(Votes):
+    damping: float | None = Field(default=None, gt=0, lt=1, description="A share, or none.")
+
+    def aggregate(self, winners, losers, weights, m):
+        found = super().aggregate(winners, losers, weights, m)
+        return found / (0.0 if self.damping is not None and self.damping > 0.999 else 1.0)
+
+
+@fails("parameters-work-within-their-bounds")
+class VotesNanAtTheOpenEnd(Votes):
+    prior: float = Field(default=1.0, gt=0, description="A weight, which has no upper bound.")
+
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) * self.prior / (self.prior + 1.0)
+
+
+@fails("parameters-work-within-their-bounds")
+class VotesReversedByAWord(Votes):
+    best: Literal["high", "low"] = Field(default="high", description="A word.")
+
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) * (-1 if self.best == "low" else 1)
+
+
+@njit(AGGREGATE)
+def halved(winners, losers, weights, m, params, work, out):
+    out[:] = 0.0
+    for e in range(len(winners)):
+        out[winners[e]] += weights[e]
+        out[losers[e]] -= weights[e] / 2
+    out /= weights.sum()
+
+
+@fails("compiled-aggregator-equals-numpy")
+class VotesCompiledOtherwise(Votes):
+    def kernel(self):
+        return Kernel(halved)
+
+
+@sound
+class Counts(rankbench.CountAggregator):
+    """The share of weight won less the share lost."""
+
+    name = "counts"
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def from_counts(self, counts):
+        won, lost = counts.won_and_lost()
+        return (won - lost) / (won.sum() or 1.0)
+
+
+@fails("winners-are-first")
+class CountsReversed(Counts):
+    def from_counts(self, counts):
+        return -super().from_counts(counts)
+
+
+@fails("ties-are-ties")
+class CountsTiesDropped(Counts):
+    def from_counts(self, counts):
+        import dataclasses
+
+        return super().from_counts(dataclasses.replace(counts, ties=np.zeros(len(counts))))
+
+
+@fails("names-do-not-matter")
+class CountsByName(Counts):
+    def from_counts(self, counts):
+        return super().from_counts(counts) + 0.01 * np.argsort(np.argsort(counts.items))
+
+
+@fails("works-on-read-only-arrays")
+class CountsWritten(Counts):
+    def from_counts(self, counts):
+        counts.forward[:] = counts.forward + 1e-9
+        return super().from_counts(counts)
+
+
+@fails("near-starts-end-at-the-same-scores")
+class CountsNearReversed(Counts):
+    def from_counts_near(self, counts, scores):
+        return -self.from_counts(counts)
+
+
+@sound
+class Ballots(rankbench.OrderAggregator):
+    """The mean place from below."""
+
+    name = "ballots"
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def from_orders(self, orders, m):
+        rows = np.repeat(np.arange(len(orders)), np.diff(orders.starts))
+        points = orders.weights[rows] * (m - orders.places)
+        return np.bincount(orders.items, points, m) / orders.weights.sum()
+
+
+@fails("winners-are-first")
+class BallotsReversed(Ballots):
+    def from_orders(self, orders, m):
+        return -super().from_orders(orders, m)
+
+
+@fails("weights-count")
+class BallotsUnweighted(Ballots):
+    def from_orders(self, orders, m):
+        import dataclasses
+
+        return super().from_orders(dataclasses.replace(orders, weights=np.ones(len(orders))), m)
+
+
+@fails("order-of-judgments-does-not-matter")
+class BallotsAsListed(Ballots):
+    """Items of one place are told apart by where they are listed."""
+
+    def from_orders(self, orders, m):
+        import dataclasses
+
+        listed = np.arange(len(orders.items)) - np.repeat(orders.starts[:-1], np.diff(orders.starts))
+        return super().from_orders(dataclasses.replace(orders, places=listed.astype(np.int32)), m)
+
+
+@sound
+class Clicks(rankbench.SelectionAggregator):
+    """Clicks on an item over the lists that showed it."""
+
+    name = "clicks"
+    source = "This test"
+
+    def estimate(self, selections, item_offsets):
+        from rankbench.interfaces.click_aggregator import longest_list, rows_of
+
+        items, _ = rows_of(selections, item_offsets)
+        shown = np.bincount(items, minlength=item_offsets[-1])
+        clicked = np.bincount(items, selections.clicked, item_offsets[-1])
+        return clicked / np.maximum(shown, 1), np.ones(longest_list(selections))
+
+
+@fails("winners-are-first")
+class ClicksReversed(Clicks):
+    def estimate(self, selections, item_offsets):
+        scores, examination = super().estimate(selections, item_offsets)
+        return 1 - scores, examination
+
+
+@fails("order-of-judgments-does-not-matter")
+class ClicksFaded(Clicks):
+    def estimate(self, selections, item_offsets):
+        scores, examination = super().estimate(selections, item_offsets)
+        return scores + 0.1 * (np.arange(len(scores)) == selections.items[-1]), examination
+
+
+@fails("compiled-clicks-equal-numpy")
+class ClicksCompiledOtherwise(Clicks):
+    def selection_kernel(self):
+        from rankbench.aggregators.kernels.clicks import click_rate
+
+        return Kernel(click_rate, np.array([self.smoothing, 1.0]))
+
+
+@sound
+class Table(rankbench.ScoreAggregator):
+    """The mean of scores."""
+
+    name = "table"
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def cells(self, values):
+        return values.copy()
+
+
+@fails("winners-are-first")
+class TableReversed(Table):
+    def cells(self, values):
+        return -values
+
+
+@fails("winners-are-first")
+class TableOfRanks(Table):
+    """Rank 1 is the best, and the direction does not say so."""
+
+    def cells(self, values):
+        return (values[..., None, :] > values[..., None]).sum(axis=-1) + 1.0
+
+
+@fails("weighted-tasks-count-as-often")
+class TableUnweighted(rankbench.ScoreAggregator):
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def from_scores(self, values, weights):
+        return values.mean(axis=(0, 1))
+
+
+@sound
+class Labels(rankbench.LabelAggregator):
+    """The labels."""
+
+    name = "labels-of-tests"
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def from_labels(self, labels):
+        return labels.copy()
+
+
+@fails("winners-are-first")
+class LabelsReversed(Labels):
+    def from_labels(self, labels):
+        return -labels
+
+
+@sound
+class Steps(rankbench.SequentialAggregator):
+    """Ratings that move by a tenth with each vote."""
+
+    name = "steps"
+    source = "This test"
+    properties = frozenset({"equivariant", "sequential"})
+
+    def start(self, m):
+        return np.zeros((m, 1))
+
+    def ratings(self, state):
+        return state[:, 0]
+
+    def learn(self, state, votes, time):
+        half = np.where(votes.ties, 0.0, 1.0) if votes.ties is not None else np.ones(len(votes))
+        moved = np.concatenate([votes.weights * half, -votes.weights * half])
+        items = np.concatenate([votes.winners, votes.losers])
+        state[:, 0] *= 0.99
+        np.add.at(state[:, 0], items, 0.1 * moved)
+
+    def aggregate(self, winners, losers, weights, m):
+        return self.from_comparisons(rankbench.Comparisons(np.array([0, len(winners)]), winners, losers, weights), m)
+
+    def from_comparisons(self, comparisons, m):
+        state = self.start(m)
+        for row in range(len(comparisons)):
+            rows = slice(row, row + 1)
+            ties = None if comparisons.ties is None else comparisons.ties[rows]
+            columns = (comparisons.winners[rows], comparisons.losers[rows], comparisons.weights[rows])
+            self.learn(state, rankbench.Comparisons(np.array([0, 1]), *columns, ties), row)
+        return self.ratings(state).copy()
+
+
+@fails("winners-are-first")
+class StepsRatedReversed(Steps):
+    def ratings(self, state):
+        return -state[:, 0]
+
+
+@fails("winners-are-first")
+class StepsForetoldReversed(Steps):
+    def margins(self, state, first, second, time):
+        return state[second, 0] - state[first, 0]
+
+
+@fails("compiled-walk-equals-numpy")
+class EloForetellingHalves(Elo):
+    def margins(self, state, first, second, time):
+        return super().margins(state, first, second, time) / 2
+
+    def walk_kernel(self):
+        return super().walk_kernel()
+
+
+@fails("order-of-sequential-judgments-matters")
+class StepsInAnyOrder(Steps):
+    def learn(self, state, votes, time):
+        super().learn(state, votes, time)
+        state[:, 0] /= 0.99 ** (time >= 0)
+
+    def from_comparisons(self, comparisons, m):
+        return Votes().from_comparisons(comparisons, m)
+
+    def ratings(self, state):
+        return np.round(state[:, 0], 6)
+
+
+@sound
+class Edges(rankbench.ComparisonAggregator):
+    """The weight of each pair."""
+
+    name = "edges"
+    source = "This test"
+    structure = "edges"
+    properties = frozenset({"equivariant"})
+
+    def aggregate(self, winners, losers, weights, m):
+        found = np.zeros((m, m))
+        np.add.at(found, (winners, losers), weights)
+        return found
+
+
+@fails("winners-are-first")
+class EdgesTurned(Edges):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(losers, winners, weights, m)
+
+
+@sound
+class Hinge(rankbench.PairwiseSurrogate):
+    """A squared hinge."""
+
+    name = "squared-hinge-of-tests"
+    source = "This test"
+    properties = frozenset({"convex", "shift-invariant", "equivariant"})
+
+    width: float = Field(default=1.0, gt=0, le=10, description="Margin from which on nothing is charged.")
+
+    def phi(self, margin):
+        return np.maximum(0.0, self.width - margin) ** 2 / 2
+
+    def dphi(self, margin):
+        return -np.maximum(0.0, self.width - margin)
+
+
+@fails("gradient-is-the-difference-quotient")
+class HingeNineTenths(Hinge):
+    def dphi(self, margin):
+        return 0.9 * super().dphi(margin)
+
+
+@fails("gradient-is-the-difference-quotient")
+class HingeWrongFarAway(Hinge):
+    def dphi(self, margin):
+        return np.where(margin < -6, 0.9, 1.0) * super().dphi(margin)
+
+
+@fails("better-items-are-pushed-up")
+class HingeReversed(Hinge):
+    def phi(self, margin):
+        return super().phi(-margin)
+
+    def dphi(self, margin):
+        return -super().dphi(-margin)
+
+
+@fails("convex-at-random-chords")
+class HingeBent(Hinge):
+    def phi(self, margin):
+        return np.minimum(super().phi(margin), 3.0)
+
+    def dphi(self, margin):
+        return np.where(super().phi(margin) < 3.0, super().dphi(margin), 0.0)
+
+
+@fails("parameters-work-within-their-bounds")
+class HingeBentByAParameter(Hinge):
+    properties = frozenset({"convex"})
+
+    power: float = Field(default=2.0, ge=0.5, le=3, description="Of the hinge.")
+
+    def phi(self, margin):
+        return np.maximum(1e-3, self.width - margin) ** self.power
+
+    def dphi(self, margin):
+        gap = np.maximum(1e-3, self.width - margin)
+        return np.where(self.width - margin > 1e-3, -self.power * gap ** (self.power - 1), 0.0)
+
+
+@sound
+class Squares(rankbench.ScoreSurrogate):
+    """Half the mean square."""
+
+    name = "squares"
+    source = "This test"
+    properties = frozenset({"convex", "smooth", "quadratic", "target-linear", "equivariant"})
+
+    def target(self, scores):
+        return scores - scores.mean()
+
+    def value_and_gradient(self, alpha, target):
+        return float(((alpha - target) ** 2).sum()) / (2 * len(alpha)), (alpha - target) / len(alpha)
+
+
+@fails("better-items-are-pushed-up")
+class SquaresReversed(Squares):
+    def target(self, scores):
+        return scores.mean() - scores
+
+
+@fails("equivariant-under-relabelling")
+class SquaresTiesByNumber(Squares):
+    def target(self, scores):
+        return np.argsort(np.argsort(scores, kind="stable")).astype(float)
+
+
+@fails("hessian-is-the-slope-of-the-gradient")
+class SquaresCurvedNineTenths(Squares):
+    def hessian(self, alpha, target):
+        return 0.9 * np.eye(len(alpha)) / len(alpha)
+
+
+@sound
+class Misordered(rankbench.Loss):
+    """The share of pairs in the wrong order, a tie half of one."""
+
+    name = "misordered"
+    source = "This test"
+    properties = frozenset({"shift-invariant", "equivariant"})
+    range = (0.0, 1.0)
+
+    def value(self, alpha, structure):
+        better = structure[:, None] > structure
+        wrong = (alpha[:, None] < alpha) + 0.5 * (alpha[:, None] == alpha)
+        return float(wrong[better].mean()) if better.any() else 0.0
+
+
+@fails("best-order-has-the-best-value")
+class MisorderedReversed(Misordered):
+    direction = "maximize"
+
+
+@fails("best-order-has-the-best-value")
+class MisorderedOfTheWorst(Misordered):
+    def value(self, alpha, structure):
+        return super().value(-alpha, structure)
+
+
+@fails("within-the-declared-range")
+class MisorderedBelowZero(Misordered):
+    def value(self, alpha, structure):
+        return super().value(alpha, structure) - 0.1
+
+
+@fails("equivariant-under-relabelling")
+class MisorderedTiesByNumber(Misordered):
+    """Items of one score are taken in their order."""
+
+    def value(self, alpha, structure):
+        places = np.empty(len(alpha))
+        places[np.argsort(-alpha, kind="stable")] = -np.arange(len(alpha))
+        return super().value(places, structure)
+
+
+@fails("numbers-of-items-do-not-matter")
+class MisorderedLabelsByNumber(Misordered):
+    """Items of one label are told apart by their numbers; it does not declare that numbers do not matter."""
+
+    properties = frozenset({"shift-invariant"})
+
+    def value(self, alpha, structure):
+        return super().value(alpha, np.argsort(np.argsort(structure, kind="stable")).astype(float))
+
+
+@fails("equivariant-under-relabelling")
+class MisorderedLabelsOfTwoByNumber(Misordered):
+    """As before, of two items alone."""
+
+    def value(self, alpha, structure):
+        tied = len(alpha) == 2 and structure[0] == structure[1]
+        return super().value(alpha, structure + 0.5 * tied * np.arange(len(alpha)))
+
+
+@njit(LOSS)
+def nothing(alpha, structure, params, work):
+    return 0.0
+
+
+@fails("compiled-loss-equals-numpy")
+class MisorderedCompiledOtherwise(Misordered):
+    def kernel(self):
+        return Kernel(nothing)
+
+
+@fails("ranked-loss-equals-numpy")
+class MisorderedRankedOtherwise(Misordered):
+    def ranked_kernel(self):
+        return NDCG(cutoff=3).ranked_kernel()
+
+
+@fails("works-on-read-only-arrays")
+class MisorderedSorting(Misordered):
+    def value(self, alpha, structure):
+        found = super().value(alpha, structure)
+        alpha.sort()
+        return found
+
+
+@sound
+class Descent(rankbench.StepOptimizer):
+    """Steps of a tenth against the gradient."""
+
+    name = "descent"
+    source = "This test"
+
+    def step(self, theta, gradient, t, penalty, state):
+        return theta - 0.1 * (gradient + penalty.l2 * theta)
+
+
+@fails("step-descends")
+class DescentUphill(Descent):
+    def step(self, theta, gradient, t, penalty, state):
+        return theta + 1e-3 * gradient
+
+
+@fails("penalties-hold")
+class DescentUnpenalized(Descent):
+    def step(self, theta, gradient, t, penalty, state):
+        return theta - 0.1 * gradient
+
+
+@fails("penalties-hold")
+class DescentUnbounded(Descent):
+    penalties = frozenset({"l2", "radius"})
+
+
+@fails("solver-says-how-optimal-it-is")
+class SolverAtOnce(rankbench.Solver):
+    source = "This test"
+
+    def solve(self, problem):
+        return Fit(np.zeros(problem.dimension), 0.0, 0, True)
+
+
+@sound
+class Wins(rankbench.Method):
+    """Least squares on the differences of features."""
+
+    name = "wins"
+    source = "This test"
+
+    def direction(self, block):
+        first = np.repeat(block.design.offsets[:-1], block.comparisons.counts)
+        x, said = block.design.x.astype(np.float64), block.comparisons
+        return (x[first + said.winners] - x[first + said.losers]).sum(axis=0)
+
+    def fit(self, block):
+        theta = self.direction(block)
+        return Fitted(lambda queries: queries.x.astype(np.float64) @ theta)
+
+
+@fails("learns-what-judgments-say")
+class WinsReversed(Wins):
+    def direction(self, block):
+        return -super().direction(block)
+
+
+@fails("labels-do-not-matter")
+class WinsPeeking(Wins):
+    def fit(self, block):
+        if block.design.truth is None:
+            return super().fit(block)
+        theta = block.design.truth @ block.design.x
+        return Fitted(lambda queries: queries.x @ theta)
+
+
+@fails("same-input-same-result")
+class WinsDrawn(Wins):
+    def direction(self, block):
+        return super().direction(block) + np.random.default_rng().normal(size=block.design.x.shape[1])
+
+
+@fails("stochastic-ones-vary")
+class WinsNotDrawn(Wins):
+    properties = frozenset({"stochastic"})
+
+
+@fails("works-on-read-only-arrays")
+class WinsScaling(Wins):
+    def fit(self, block):
+        block.design.x[:] *= 2
+        return super().fit(block)
+
+
+@fails("items-are-mapped-one-by-one")
+class Standardized(rankbench.Model):
+    source = "This test"
+
+    def features(self, x):
+        return (x - x.mean(axis=0)).astype(np.float32) if len(x) else x
+
+
+class OneTrial(rankbench.Protocol):
+    """A protocol that the checks do not execute."""
+
+    source = "This test"
+    table = None
+    metrics = (Metric("loss"),)
+    splits: ClassVar[dict[str, str]] = {"design": "One"}
+
+    def prepare(self, dataset, seed):
+        raise NotImplementedError
+
+    def execute(self, prepared, task):
+        raise NotImplementedError
+
+
+@fails("judged-on-something")
+class TrialOfNothing(OneTrial):
+    splits: ClassVar[dict[str, str]] = {}
+
+
+@fails("judged-on-something")
+class TrialBelowItsRange(OneTrial):
+    metrics = (Metric("loss", low=0.0, high=1.0, chance=2.0),)
+
+
+class Lines(rankbench.Reader):
+    """One comparison a line: winner, a space, loser."""
+
+    source = "This test"
+    extensions = (".lines",)
+
+    @classmethod
+    def example(cls):
+        return b"ann bob\nbob cy\n"
+
+    @classmethod
+    def sniff(cls, path, head):
+        return False
+
+    def scan(self, path):
+        import polars as pl
+
+        try:
+            rows = [line.split(" ") for line in path.read_text().splitlines()]
+        except (OSError, ValueError) as error:
+            raise InputError(str(error), path=path) from error
+        if not rows or any(len(row) != 2 or not all(row) for row in rows):
+            raise InputError("a line is no winner and loser", path=path)
+        return pl.DataFrame([("q", *row) for row in rows], schema=["query_id", "winner", "loser"], orient="row").lazy()
+
+
+@sound
+class SoundLines(Lines):
+    """One comparison a line: winner, a space, loser."""
+
+    name = "sound-lines"
+
+
+@fails("damaged-examples-are-errors-or-tables")
+class LinesUnchecked(Lines):
+    def scan(self, path):
+        import polars as pl
+
+        rows = [("q", *line.split(" ")) for line in path.read_text().splitlines()]
+        return pl.DataFrame(rows, schema=["query_id", "winner", "loser"], orient="row").lazy()
+
+
+@fails("missing-and-empty-files-are-errors")
+class LinesOfNoFile(Lines):
+    def scan(self, path):
+        import polars as pl
+
+        if path.exists() and path.read_bytes():
+            return super().scan(path)
+        return pl.DataFrame({"query_id": ["q"], "winner": ["a"], "loser": ["b"]}).lazy()
+
+
+@fails("sniffing-never-fails")
+class LinesSniffing(Lines):
+    @classmethod
+    def sniff(cls, path, head):
+        return head[0] == 35
+
+
+@fails("extensions-are-endings")
+class LinesEnding(Lines):
+    extensions = ("LINES",)
+
+
+@pytest.mark.parametrize("cls", SOUND, ids=lambda cls: cls.name)
+def test_components_without_the_fault_pass(cls: type[Component]) -> None:
+    assert [str(result) for result in check_component(cls) if not result.ok] == []
+
+
+@pytest.mark.parametrize(("cls", "check"), FAULTS, ids=lambda value: getattr(value, "name", ""))
+def test_the_check_names_the_fault(cls: type[Component], check: str) -> None:
+    result, _ = run_check(subject_of(cls), registered_check(check))
+    assert result.status == "failed", str(result)
