@@ -132,8 +132,9 @@ def numba_cache() -> Path | None:
     """Return a writable folder of this user for compiled code, keyed by the compiled digest.
 
     It is made if needed, with what was compiled when the package was installed. Where the cache folder cannot be
-    written it is a temporary one, removed when this process ends; None where there is none either, and numba keeps
-    nothing. Folders of other digests that no process has used for `STALE_DAYS` days are removed.
+    written it is a temporary one, removed when this process ends, and a line on standard error says so. None where
+    there is none either, and numba keeps nothing. Folders of other digests that no process has used for `STALE_DAYS`
+    days are removed.
     """
     folder = Path(os.path.abspath(cache_root())) / "numba" / compiled_digest()[:16]
     try:
@@ -145,9 +146,10 @@ def numba_cache() -> Path | None:
             except OSError:  # another process was faster
                 shutil.rmtree(made, ignore_errors=True)
         os.utime(folder)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return _temporary()
+        with tempfile.TemporaryFile(dir=folder) as tried:
+            tried.write(bytes(1 << 16))  # a full disk makes files too
+    except OSError as error:
+        return _temporary(error)
     oldest = time.time() - STALE_DAYS * 86400
     for other in folder.parent.iterdir():
         with suppress(OSError):
@@ -156,17 +158,33 @@ def numba_cache() -> Path | None:
     return folder
 
 
+def _installed() -> Path:
+    """Return where machine code of these sources stands, if the installation compiled any."""
+    return PACKAGE / INSTALLED / compiled_digest()[:16]
+
+
 def _filled(folder: Path) -> Path:
     """Copy what was compiled when the package was installed into a new folder."""
-    installed = PACKAGE / INSTALLED / compiled_digest()[:16]
-    if installed.is_dir():
+    if (installed := _installed()).is_dir():
         shutil.copytree(installed, folder, dirs_exist_ok=True)
         folder.chmod(0o700)
     return folder
 
 
-def _temporary() -> Path | None:
-    """Return a folder of this process, which is not at a fixed name: anybody may write to /tmp."""
+def _temporary(error: OSError) -> Path | None:
+    """Return a folder of this process, which is not at a fixed name: anybody may write to /tmp.
+
+    Parameters
+    ----------
+    error : OSError
+        Trouble with the cache folder, which is printed unless the installation holds machine code.
+    """
+    if not _installed().is_dir():
+        print(
+            f"note: the cache folder {str(cache_root())!r} cannot be written ({error.strerror}). Each call compiles "
+            "for up to half a minute. Set RANKBENCH_CACHE to a folder that can be written.",
+            file=sys.stderr,
+        )
     try:
         folder = tempfile.TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True)
         return _filled(Path(_until_the_end.enter_context(folder)))

@@ -71,6 +71,7 @@ class Worker:
     """
 
     def __init__(self) -> None:
+        settle_runtime()  # here, so that all workers share one folder of compiled code
         mine, other = socket.socketpair()
         with mine, other:
             self._process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -67,6 +68,41 @@ def test_a_folder_that_cannot_be_made_becomes_a_temporary_one_that_is_removed(tm
     assert there
     assert mode == 0o700
     assert not os.path.exists(folder)
+
+
+TWICE = "from rankbench.core import runtime; import os; runtime.settle_runtime(); runtime.settle_runtime()"
+
+
+@pytest.mark.parametrize("cache", ["file/below", "file"])
+def test_a_cache_that_cannot_be_written_is_said_once_with_the_variable_that_mends_it(tmp_path, cache):
+    (tmp_path / "file").write_text("not a folder")  # permissions would not stop root
+    inherited = {key: value for key, value in os.environ.items() if key not in SETTLED}
+    for folder, lines in ((tmp_path / cache, 1), (tmp_path / "folder", 0)):
+        environment = inherited | {"RANKBENCH_CACHE": str(folder)}
+        shown = subprocess.run(
+            [sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True, check=True
+        )
+        said = shown.stderr.splitlines()
+        assert len(said) == lines
+        assert all(str(folder) in line and "Set RANKBENCH_CACHE to a folder" in line for line in said)
+
+
+def test_a_full_disk_is_a_cache_that_cannot_be_written(clean, monkeypatch, capsys):
+    class Full:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: Full())
+    folder = runtime.numba_cache()
+    assert folder is not None
+    assert clean not in folder.parents
+    assert "No space left on device" in capsys.readouterr().err
 
 
 def test_folders_that_nobody_uses_go_and_young_ones_stay(clean):
