@@ -310,3 +310,16 @@ def test_ties_as_lists_in_some_places_are_read(rankings: list[list[object]], tmp
     path.write_text('{"ranking": ["b", ["a"]]}\n{"ranking": ["a"]}\n[2]\n')
     with pytest.raises(InputError, match=r":3: a row must be a JSON object, not a list"):
         rankbench.aggregate(path)
+
+
+def test_a_ballot_of_one_name_stands_among_signs(tmp_path):
+    """Also far from the first sign, as a number, and as a tie."""
+    texts = ["b", "7", "a=b", *["b"] * 40, "a>b>7", "c>a"]
+    path = written(tmp_path / "signs.csv", "\n".join(["ranking", *texts]))
+    found = open_source(path).frame.collect()["ranking"].to_list()
+    assert found == [[place.split("=") for place in text.split(">")] for text in texts]
+    frame = pl.DataFrame({"ranking": texts})
+    assert open_source(frame).frame.collect()["ranking"].to_list() == found
+    alone = written(tmp_path / "alone.csv", "ranking\nb\na b\n")
+    with pytest.raises(InputError, match="'b' is not JSON"):
+        open_source(alone).frame.collect()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,7 +24,8 @@ class PreflibReader(Reader):
     """Orders as PrefLib publishes them: a header of ``# KEY: value``, then ``count: 3,{1,4},2``.
 
     A file is one query, called as the file is, without its ending; its alternatives are the
-    candidates. Items are called by their names. The reader checks the header: numbers of
+    candidates, numbered from 1, or from 0 as pref_voting writes them. Items are called by their names. The
+    reader adds the counts of lines with one ballot. It checks the header: numbers of
     alternatives, voters and unique orders, and the data type: ``soc`` and ``soi`` have no ties, ``soc``
     and ``toc`` rank everything. Lines that begin with ``#`` and say something else are comments.
 
@@ -81,24 +83,36 @@ class PreflibFile:
         self.header: dict[str, tuple[str, int]] = {}  # value and line
         self.named: dict[int, str] = {}
         self.type = ""
-        self.candidates: list[str] = []
-        self.voters = 0
-        self.seen: dict[tuple[tuple[int, ...], ...], int] = {}
+        self.candidates: dict[int, str] = {}
 
     def orders(self) -> pl.DataFrame:
         """Return the ballots; a file is read once."""
-        query, line = Path(unpacked_name(self.path)).stem, 0
-        rows = []
+        line, ballots = 0, list[tuple[int, str]]()
         for line, text in numbered_lines(self.path, kept=True):
             content = text.strip()
             if content.startswith("#"):
                 self._say(content[1:].strip(), line)
             elif content:
-                if not self.seen:
+                if not ballots:
                     self._begin(line)
-                ranking, count = self._ballot(content, line)
-                rows.append((query, ranking, count, self.candidates))
-        self._end(line)
+                ballots.append((line, content))
+        self._number(ballots)
+        # By places; tied alternatives may stand in any order.
+        rankings: dict[tuple[frozenset[int], ...], list[list[int]]] = {}
+        counts: Counter[tuple[frozenset[int], ...]] = Counter()
+        for number, content in ballots:
+            places, count = self._ballot(content, number)
+            key = tuple(map(frozenset, places))
+            rankings.setdefault(key, places)
+            counts[key] += count
+        self._end(line, len(ballots), counts)
+        if repeated := len(ballots) - len(counts):
+            remark(f"rankbench adds up the counts of equal ballots: {count_text(repeated, 'line')} more than ballots")
+        query, names = Path(unpacked_name(self.path)).stem, list(self.candidates.values())
+        rows = [
+            (query, [[self.candidates[item] for item in place] for place in rankings[key]], count, names)
+            for key, count in counts.items()
+        ]
         return pl.DataFrame(rows, schema=orders_schema(("count", "candidates")), orient="row")
 
     def _error(self, message: str, line: int) -> InputError:
@@ -122,22 +136,29 @@ class PreflibFile:
                 "format from before 2022 must be fetched again",
                 line,
             )
+        ending = unpacked_name(self.path).rpartition(".")[2]
+        self.type = self.header.get("DATA TYPE", (ending, 0))[0].lower()
+
+    def _number(self, ballots: list[tuple[int, str]]) -> None:
+        """Name the alternatives, from 0 where the header names a 0, or, without names, where a ballot ranks it."""
+        if not ballots:
+            return
         said, place = self.header["NUMBER ALTERNATIVES"]
-        numbers = range(1, int(said) + 1)
+        named = self.named or {int(item) for _, text in ballots for item in re.findall(_NUMBER, text.partition(":")[2])}
+        start = 0 if 0 in named else 1
+        numbers = range(start, start + int(said))
         if len(numbers) > _MOST_ALTERNATIVES:
             raise self._error(f"there are {said} alternatives; PrefLib has no file of more than a few thousand", place)
-        self.candidates = [self.named.get(number, "") if self.names else str(number) for number in numbers]
-        different = {*self.candidates} - {""}
+        self.candidates = {number: self.named.get(number, "") if self.names else str(number) for number in numbers}
+        different = {*self.candidates.values()} - {""}
         if self.names and not len(different) == len(self.named) == len(numbers):
             raise self._error(
                 f"there are {said} alternatives, and each must have a name of its own; preflib:names=false calls items "
                 "by number",
                 place,
             )
-        ending = unpacked_name(self.path).rpartition(".")[2]
-        self.type = self.header.get("DATA TYPE", (ending, 0))[0].lower()
 
-    def _ballot(self, text: str, line: int) -> tuple[list[list[str]], int]:
+    def _ballot(self, text: str, line: int) -> tuple[list[list[int]], int]:
         """Return a ballot's places, and how many voters cast it."""
         if (match := _BALLOT.fullmatch(text)) is None:
             raise self._error(f"{short_repr(text)} is not a ballot such as '12: 3,{{1,4}},2'", line)
@@ -149,29 +170,28 @@ class PreflibFile:
         if len(set(ranked)) < len(ranked):
             again = next(item for i, item in enumerate(ranked) if item in ranked[:i])
             raise self._error(f"alternative {again} is ranked twice", line)
-        m = len(self.candidates)
-        if unknown := [item for item in ranked if not 1 <= item <= m]:
-            raise self._error(f"alternative {unknown[0]} is unknown: there are {m}", line)
+        m, start = len(self.candidates), min(self.candidates, default=1)
+        if unknown := [item for item in ranked if item not in self.candidates]:
+            what = f"alternative {unknown[0]} is unknown: there are {m}"
+            raise self._error(f"{what}, from {start} to {start + m - 1}", line)
         if self.type in ("soc", "soi") and len(places) < len(ranked):
             raise self._error(f"the ballot has ties, but files of type {self.type} have none", line)
         if self.type in ("soc", "toc") and len(ranked) < m:
             what = f"the ballot ranks {len(ranked)} of {m} alternatives"
             raise self._error(f"{what}, but files of type {self.type} rank all", line)
-        before = self.seen.setdefault(tuple(tuple(sorted(place)) for place in places), line)
-        if before != line:
-            raise self._error(f"the same ballot is in line {before} already; their counts belong together", line)
-        self.voters += count
-        return [[self.candidates[item - 1] for item in place] for place in places], count
+        return places, count
 
-    def _end(self, line: int) -> None:
-        """Check what the header counts."""
-        if not self.seen:
+    def _end(self, line: int, lines: int, weights: Mapping[tuple[frozenset[int], ...], int]) -> None:
+        """Check what the header counts; unique orders may be lines, where two of them have one ballot."""
+        if not lines:
             raise self._error("the file has no ballots", line)
-        for key, found in (("NUMBER VOTERS", self.voters), ("NUMBER UNIQUE ORDERS", len(self.seen))):
-            said, place = self.header.get(key, (str(found), 0))
-            if self.counted and int(said) != found:
+        voters = sum(weights.values())
+        for key, found in (("NUMBER VOTERS", {voters}), ("NUMBER UNIQUE ORDERS", {len(weights), lines})):
+            said, place = self.header.get(key, ("", 0))
+            if self.counted and said and int(said) not in found:
+                made = " or ".join(map(str, sorted(found)))
                 raise self._error(
-                    f"{key} is {said}, but the ballots make {found}; preflib:counts=false ignores it", place
+                    f"{key} is {said}, but the ballots make {made}; preflib:counts=false ignores it", place
                 )
 
 

@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -123,7 +123,7 @@ def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
     ranking, signs = pl.col(name), pl.lit(value=False)
     if isinstance(frame.collect_schema()[name], pl.String):
         empty = ranking.str.contains(r"^\s*\[\s*\]\s*$")
-        signs = ranking.str.contains(r'^\s*[^\s\["].*>')
+        signs = ranking.str.contains(_SIGNS)
     else:
         empty = ranking.list.len() == 0
     empty = empty.fill_null(False).alias(SAYS_NOTHING)
@@ -152,6 +152,8 @@ _NO_CHOICE = f"one of {', '.join(NO_CHOICES)} is ranked, which name no item: lea
 
 SIGNS = "best>tied=tied>last"
 """Form of rankings that are no JSON."""
+
+_SIGNS = r'^\s*[^\s\["].*>'
 
 
 class OrdersCheck(TableCheck):
@@ -219,7 +221,7 @@ class OrdersCheck(TableCheck):
         found: list[Any] = []
         for row, text in enumerate(column.to_list()):
             try:
-                value = None if text is None else _places(text)
+                value = None if text is None else self.places(text)
             except (ValueError, RecursionError):
                 what = f"{short_repr(text)} is not JSON such as {_FORM}, nor {SIGNS}"
                 raise self.error(what, row, column.name) from None
@@ -233,6 +235,24 @@ class OrdersCheck(TableCheck):
                     raise self.error(f"{short_repr(name)} is not a name: a text or a whole number", row, column.name)
             found.append([[str(name) for name in place] for place in places])
         return pl.Series(column.name, found, dtype=pl.List(_NAMES))
+
+    def places(self, text: str) -> Any:
+        """Return what JSON says, or the places of ``best>tied=tied>last``; a name among such ballots is one."""
+        if not text.lstrip().startswith(("[", '"')) and (">" in text or self.signs):
+            return [[name.strip() for name in place.split("=")] for place in text.split(">")]
+        found = json.loads(text, parse_float=_whole)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()  # half of a character is a `ValueError`
+        return found
+
+    @cached_property
+    def signs(self) -> bool:
+        """True if the table has a ranking such as `SIGNS`."""
+        names = self.raw.frame.collect_schema()
+        if names.get("ranking") != pl.String:
+            return False
+        signs = pl.col("ranking").str.contains(_SIGNS).any()
+        return bool(self.raw.frame.select(signs).collect(engine="streaming").item())
 
     def known(self, ids: pl.Series, ranking: pl.Series, column: pl.Series) -> pl.Series:
         """Return the candidates: the same throughout a query, with all items that it ranks."""
@@ -282,16 +302,6 @@ def _whole(text: str) -> int | float:
     """Return a number of a ranking: 1 for 1.0."""
     number = float(text)
     return int(number) if number.is_integer() and abs(number) < EXACT_BELOW else number
-
-
-def _places(text: str) -> Any:
-    """Return what JSON says, or the places of ``best>tied=tied>last``."""
-    if ">" in text and not text.lstrip().startswith(("[", '"')):
-        return [[name.strip() for name in place.split("=")] for place in text.split(">")]
-    found = json.loads(text, parse_float=_whole)
-    if "\\u" in text:
-        json.dumps(found, ensure_ascii=False).encode()  # half of a character is a `ValueError`
-    return found
 
 
 @dataclass(frozen=True, eq=False)
