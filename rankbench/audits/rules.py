@@ -165,7 +165,9 @@ def _test(board: VoteBoard, among: _Compared, found: Mapping[str, NDArray[np.flo
     """Return the p of the number of tested rules that put another item first, and words on it."""
     tested = [name for name in TESTED if name in found]
     if not isinstance(board.method, CountAggregator):
-        return None, f"not tested, as {board.method.name} depends on the order of votes"
+        sequential = "sequential" in board.method.properties
+        why = "depends on the order of votes" if sequential else "is not made of sums of votes by pair"
+        return None, f"not tested, as {board.method.name} {why}"
     if among.counts.m > MOST_TESTED:
         return None, f"not tested, as there are more than {MOST_TESTED} items"
     if not (among.counts.forward.any() or among.counts.backward.any()):

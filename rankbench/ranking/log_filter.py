@@ -144,7 +144,9 @@ def _ballots(frame: pl.LazyFrame, keep: Filter, weight: pl.Expr, own: pl.Expr) -
     kept = kept.with_columns(ranking=ranked.list.filter(item.list.len() > 0)).filter(pl.col("ranking").list.len() > 0)
     if "candidates" in kept.collect_schema():
         kept = kept.with_columns(pl.col("candidates").list.filter(~item.is_in(out)))
-    total, left = (one.select(votes=weight).collect(engine="streaming")["votes"].sum() for one in (frame, kept))
+    # A weight of 1 is a literal, and a selection of it alone has one row.
+    weighed = (one.with_columns(votes=weight).select("votes") for one in (frame, kept))
+    total, left = (one.collect(engine="streaming")["votes"].sum() for one in weighed)
     return kept, float(total), float(left), few
 
 

@@ -348,5 +348,5 @@ class OrderedVotes(WholeLog):
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
-        order = self.votes.order_note()
+        order = self.votes.order_note() if "sequential" in aggregator.properties else ""
         return [order] if order else []

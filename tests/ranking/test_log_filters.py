@@ -199,6 +199,20 @@ def test_judges_and_items_go_from_votes_and_ballots() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rankings", "options", "said"),
+    [
+        (["a>b>c"], {"without": "c"}, "1 of 1 ballots are left: without item 'c'"),
+        (["a>b>c", "a>b", "c"], {"without": "c"}, "2 of 3 ballots are left: without item 'c'"),
+        (["a>b>c", "c>b>a", "a>b"], {"without": "c"}, "3 of 3 ballots are left: "),
+        (["a>b", "b>a", "a>b"], {"min_votes": 2}, "3 of 3 ballots are left: no item has fewer"),
+    ],
+)
+def test_what_is_left_of_ballots_is_said(rankings: list[str], options: dict[str, object], said: str) -> None:
+    found = rankbench.aggregate(pl.DataFrame({"ranking": rankings}), **options)
+    assert any(note.startswith(said) for note in found.notes), found.notes
+
+
+@pytest.mark.parametrize(
     ("keep", "error", "words"),
     [
         (Filter(without=("m9",)), InputError, "there is no item 'm9'; did you mean 'm"),

@@ -116,7 +116,8 @@ def test_without_a_time_the_order_of_the_file_is_taken_and_a_note_says_so() -> N
     said = "the log does not say when votes were cast: methods that go by the order of votes take the file's order"
     assert of_order(rankbench.aggregate(log, "elo")) == [said]
     assert of_order(rankbench.aggregate(log, "elo", by="query")) == [said]
-    assert of_order(rankbench.aggregate(log, "bradley-terry")) == []
+    for name in ("bradley-terry", "permuted-elo", "choix-lsr", "choix-ilsr"):
+        assert of_order(rankbench.aggregate(log, name)) == [], name
     assert rankbench.aggregate(log, "elo").table.equals(rankbench.aggregate(timed(), "elo").table)
     missing = timed().with_columns(time=pl.when(pl.col("time") > 2).then("time"))
     found = rankbench.aggregate(missing, "elo")
