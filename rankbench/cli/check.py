@@ -14,6 +14,7 @@ from rankbench.cli.output import complete_any, kind_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.text import count_text
 from rankbench.testing.check import CheckResult, summary
+from rankbench.testing.component_added import add_component
 from rankbench.testing.isolated import check_named
 from rankbench.testing.scaffold import PLUGIN_KINDS, of_this_python, write_plugin, write_suite
 
@@ -87,12 +88,18 @@ def new() -> None:
 def plugin(name: str, kind: str, compiled: bool) -> Answer:
     """Write an installable plugin with one component into the new folder NAME.
 
-    It passes its own checks as it is; replace the formulas by yours.
+    It passes its own checks as it is; replace the formulas by yours. Where the folder NAME holds a plugin already,
+    the component is added to it: a module, a test, and an entry in the list of its hook.
     """
-    write_plugin(name, kind, Path(), compiled=compiled)
+    if (Path(name) / "pyproject.toml").is_file():
+        files = add_component(Path(name), kind, compiled=compiled)
+        said = f"{name}/ has one more {kind}: {', '.join(files)}. Next:\n"
+    else:
+        write_plugin(name, kind, Path(), compiled=compiled)
+        said = f"{name}/ is written. Next:\n"
     install, test = of_this_python("pip", "install", "-e", f"{name}[test]"), of_this_python("pytest", name)
-    said = (
-        f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}\n"
+    said += (
+        f"\n  {install}\n  rankbench check {name}\n  {test}\n"
         f"\n{name}/README.md says how to check its wheel before others install it."
     )
     return Answer({"path": name, "kind": kind}, [said])

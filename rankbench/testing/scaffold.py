@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import keyword
 import os
 import re
@@ -11,8 +12,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
@@ -141,6 +144,17 @@ def of_this_python(*arguments: str) -> str:
     return shlex.join([sys.executable, "-m", *arguments])
 
 
+def check_form(kind: str, compiled: bool) -> None:
+    """Refuse a compiled form of a kind that has none.
+
+    Raises
+    ------
+    SpecError
+    """
+    if compiled and kind not in COMPILED_KINDS:
+        raise SpecError(f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave --compiled out")
+
+
 def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) -> Path:
     """Write a plugin that installs, loads and passes its own checks.
 
@@ -168,19 +182,19 @@ def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) 
     InputError
         The folder is there already or cannot be written; nothing was written.
     """
-    if compiled and kind not in COMPILED_KINDS:
-        raise SpecError(f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave --compiled out")
+    check_form(kind, compiled)
     component = kebab(kebab(name, "plugin").removeprefix("rankbench-"), "component")
     module = module_of(name)
     if component in manager.names(kind):
         raise SpecError(f"{kind} {component!r} is registered by {manager.origin(kind, component)}; choose another name")
     target = parent / name
-    write_all(target, _files(name, module, component, kind, compiled))
+    write_all(target, plugin_files(name, module, component, kind, compiled))
     return target
 
 
-def _files(distribution: str, module: str, component: str, kind: str, compiled: bool) -> dict[str, str]:
-    cls = "".join(part.capitalize() for part in component.split("-"))
+def plugin_files(distribution: str, module: str, component: str, kind: str, compiled: bool) -> dict[str, str]:
+    """Return the contents of a plugin with one component, by path below its folder."""
+    cls = class_of(component)
     values = {
         "DISTRIBUTION": distribution,
         "COMPONENT": component,
@@ -192,6 +206,7 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
         "OPTION": " --compiled" if compiled else "",
         "KERNELS": f" `{module}/kernels.py` has the compiled form." if compiled else "",
         "WHERE": component,
+        "RANKBENCH": _rankbench_source(),
         "GATED": ", compares pull requests with the branch that they change" if kind in GATES else "",
     }
     values["USE"] = filled(f"{kind}/use.md.in", values).rstrip()
@@ -222,9 +237,24 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
     return files
 
 
+def class_of(component: str) -> str:
+    """Return the class of a component: ``SmoothHinge`` of ``smooth-hinge``."""
+    return "".join(part.capitalize() for part in component.split("-"))
+
+
+def _rankbench_source() -> str:
+    """Return what pip installs rankbench from: where it was installed from here, or its name on an index."""
+    record = metadata.distribution("rankbench").read_text("direct_url.json")
+    found = json.loads(record) if record else {}
+    url = str(found.get("url", "rankbench"))
+    if "vcs_info" in found:
+        return f"{found['vcs_info']['vcs']}+{url}@{found['vcs_info'].get('commit_id', 'HEAD')}"
+    return url2pathname(urlsplit(url).path) if url.startswith("file:") else url
+
+
 def _requires(compiled: bool) -> str:
     """Return the plugin's dependencies, as the elements of a TOML list."""
-    major, minor, *_ = version("rankbench").split(".")
+    major, minor, *_ = metadata.version("rankbench").split(".")
     following = f"{major}.{int(minor) + 1}" if major == "0" else str(int(major) + 1)
     wanted = [f"rankbench>={major}.{minor},<{following}", "numpy>=2.2", *(["numba>=0.63"] if compiled else [])]
     return ", ".join(f'"{requirement}"' for requirement in wanted)

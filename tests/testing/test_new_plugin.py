@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.plugin.loading import load
 from rankbench.suites.suite_files import load_suite
 from rankbench.testing.check import check_component
+from rankbench.testing.component_added import add_component, with_entry
 from rankbench.testing.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_all, write_plugin, write_suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +58,75 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
     assert [str(result) for result in results if not result.ok] == []
     assert sum(result.executed for result in results) >= 2
     assert any(result.check.startswith("compiled-") and result.executed for result in results) == compiled
+
+
+ADDED = [kind for kind in PLUGIN_KINDS if kind != "surrogate"]
+
+
+def test_a_component_of_each_kind_is_added_to_a_package(written):
+    folder = written("surrogate", False)
+    for kind in (*ADDED, "surrogate"):
+        before = {path: path.read_bytes() for path in folder.rglob("*.py")}
+        files = add_component(folder, kind, compiled=kind in COMPILED_KINDS)
+        changed = {path.relative_to(folder).as_posix() for path, text in before.items() if path.read_bytes() != text}
+        assert changed == {"rankbench_made_surrogate/__init__.py"}, kind
+        assert any(name.startswith("tests/test_rankbench_made_surrogate_") for name in files), kind
+    plugins = load([EntryPoint("made-surrogate", "rankbench_made_surrogate", "rankbench")], strict=True)
+    names = {f"{kind}/made-surrogate" for kind in PLUGIN_KINDS} | {"surrogate/made-surrogate-2"}
+    assert set(plugins.statuses[0].components) == names
+    for kind, name in (("loss", "made-surrogate"), ("aggregator", "made-surrogate"), ("surrogate", "made-surrogate-2")):
+        results = check_component(plugins.registry.component_class(kind, name))
+        assert [str(result) for result in results if not result.ok] == []
+        assert any(result.check.startswith("compiled-") and result.executed for result in results)
+    assert '"numba>=0.63"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_tests_of_added_components_pass(tmp_path):
+    folder = write_plugin("rankbench-made-loss", "loss", tmp_path)
+    for kind in ("loss", "model", "suite"):
+        add_component(folder, kind)
+    install_plugin(folder, "rankbench-made-loss", "made-loss = rankbench_made_loss")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    tests = [sys.executable, "-m", "pytest", "-q", "-k", "not it_runs", str(folder)]
+    shown = subprocess.run(tests, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    shown = run_program("new", "plugin", "rankbench-made-loss", "--kind", "method", folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "rankbench_made_loss/method.py" in shown.stdout
+
+
+def test_a_hook_that_returns_no_written_list_is_named_and_nothing_is_written(tmp_path):
+    folder = write_plugin("rankbench-made-loss", "loss", tmp_path)
+    hook = folder / "rankbench_made_loss" / "__init__.py"
+    hook.write_text(hook.read_text().replace("return [MadeLoss]", "return list((MadeLoss,))"))
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(InputError, match=r"returns no list such as \[MadeLossModel\]"):
+        add_component(folder, "model")
+    assert sorted(folder.rglob("*")) == before
+    (folder / "pyproject.toml").write_text('[project]\nname = "rankbench-made-loss"\n')
+    with pytest.raises(InputError, match="no entry point of the group rankbench"):
+        add_component(folder, "model")
+
+
+@pytest.mark.parametrize("listed", ["[]", "[A]", "[A, ]", "[\n        A,\n        B,\n    ]", "[A, B]  # \u00fc"])
+def test_an_entry_is_added_to_any_list(listed):
+    source = f'"""\u00fcber."""\n\nimport os\n\n\ndef rankbench_register():\n    return {listed}\n'
+    found = with_entry(source, Path("x.py"), "C", ["from x import C"])
+    tree = ast.parse(found)
+    assert [ast.unparse(node) for node in tree.body[1:3]] == ["import os", "from x import C"]
+    assert tree.body[-1].body[-1].value.elts[-1].id == "C"
+
+
+def test_pages_do_not_begin_with_the_template_and_the_readme_says_where_rankbench_is(written):
+    folder = written("surrogate", False)
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    (marker,) = re.findall(":end-before: (.*)", (folder / "docs" / "index.md").read_text(encoding="utf-8"))
+    pages, _, work = readme.partition(marker)
+    assert "new plugin" not in pages
+    assert "replace the formulas" in work
+    (source,) = re.findall(r"RANKBENCH:-([^}]+)}", work)
+    direct = metadata.distribution("rankbench").read_text("direct_url.json")
+    assert source == "rankbench" if direct is None else Path(source, "pyproject.toml").is_file() or "+" in source
 
 
 def test_the_protocol_runs_the_suite_of_its_gate_and_its_tests_pass(tmp_path):
