@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from rankbench.core.system import collect_seldom
-from rankbench.core.text import normalized
+from rankbench.core.text import normalized, visible_line
 from rankbench.plugin.blocked import is_blocked
 
 __all__ = ["main"]
@@ -260,7 +260,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; turn expected errors into a message and an exit code."""
-        from rankbench.cli.output import say, visible
+        from rankbench.cli.output import say
         from rankbench.core.runtime import settle_blas
         from rankbench.errors import RankbenchError
 
@@ -282,7 +282,7 @@ class Commands(click.Group):
         except BaseException as error:
             if not (failure := _failure(error)):
                 raise
-            click.echo(f"error: {visible(failure)}", err=True)
+            say(visible_line(f"error: {failure}"), err=True)
             ctx.exit(1)
 
 
@@ -303,7 +303,7 @@ def _show_warning(others: Callable[..., object], message: Warning | str, categor
     from rankbench.drawing.looks import MissingLettersWarning
 
     if issubclass(category, MissingLettersWarning):
-        say(f"note: {message}", err=True)
+        say(visible_line(f"note: {message}"), err=True)
     else:
         others(message, category, *where)
 

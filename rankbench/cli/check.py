@@ -71,8 +71,8 @@ def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
         if result.trace and (verbose or not result.ok):
             traces.setdefault(result.trace, []).append(f"{result.component} {result.check}")
     for trace, where in traces.items():
-        yield f"\n{', '.join(where)}:\n{trace}"
-    yield f"\n{summary(results)}"
+        yield from ("", f"{', '.join(where)}:", *trace.split("\n"))
+    yield from ("", summary(results))
 
 
 @click.group("new")
@@ -93,16 +93,14 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
     """
     if (Path(name) / "pyproject.toml").is_file():
         files = add_component(Path(name), kind, compiled=compiled)
-        said = f"{name}/ has one more {kind}: {', '.join(files)}. Next:\n"
+        first = f"{name}/ has one more {kind}: {', '.join(files)}. Next:"
     else:
         write_plugin(name, kind, Path(), compiled=compiled)
-        said = f"{name}/ is written. Next:\n"
+        first = f"{name}/ is written. Next:"
     install, test = of_this_python("pip", "install", "-e", f"{name}[test]"), of_this_python("pytest", name)
-    said += (
-        f"\n  {install}\n  rankbench check {name}\n  {test}\n"
-        f"\n{name}/README.md says how to check its wheel before others install it."
-    )
-    return Answer({"path": name, "kind": kind}, [said])
+    steps = [f"  {install}", f"  rankbench check {name}", f"  {test}"]
+    said = f"{name}/README.md says how to check its wheel before others install it."
+    return Answer({"path": name, "kind": kind}, [first, "", *steps, "", said])
 
 
 @new.command("suite")
@@ -111,5 +109,5 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
 def suite(name: str) -> Answer:
     """Write a commented suite into the new file NAME.toml."""
     path = write_suite(name, Path())
-    said = f"{path} is written. Next:\n\n  rankbench plan --suite {path}\n  rankbench run --suite {path}"
-    return Answer({"path": str(path), "kind": "suite"}, [said])
+    said = [f"{path} is written. Next:", "", f"  rankbench plan --suite {path}", f"  rankbench run --suite {path}"]
+    return Answer({"path": str(path), "kind": "suite"}, said)

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option, visible
+from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option
 from rankbench.cli.run import dataset_option, selection_options, with_option
 from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option, show
+from rankbench.core.text import visible, visible_line
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Comparison, Margin
 from rankbench.tracking.comparison_page import (
@@ -134,7 +135,7 @@ def comparison_annotations(comparison: Comparison) -> list[str]:
 
 
 def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -183,7 +184,7 @@ def time(suite: str, form: Format | None, **options: Any) -> None:
 
     def say(text: str) -> None:
         doing[:] = [text]
-        click.echo(visible(text), err=True)
+        click.echo(visible_line(text), err=True)
 
     with heartbeat(lambda: doing[0]):
         timed = time_suite(suite, say=say, **options)

@@ -87,7 +87,7 @@ def _suite_parts(suite: dict[str, Any]) -> Iterator[Table | str]:
 
 
 def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> Iterator[Table | str]:
-    yield f"{kind} {name}\n\n{text.strip()}\n"
+    yield from (f"{kind} {name}", "", *text.strip().split("\n"), "")
     yield Table(("", ""), [(fact, value) for fact, value in facts if value])
 
 
@@ -131,7 +131,7 @@ def _section(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...
     """Return a titled table without its empty columns, and a blank line."""
     shown = [index for index in range(len(columns)) if index == 0 or any(row[index] for row in rows)]
     if not rows:
-        return [f"{title}\nnone", ""]
+        return [title, "none", ""]
     return [Table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows], title=title), ""]
 
 

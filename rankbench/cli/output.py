@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from rankbench.core.text import visible, visible_line, without_commands
+
 if TYPE_CHECKING:
     from rankbench.reports.headline import Notice
     from rankbench.runner.progress import Heartbeat
@@ -31,13 +33,6 @@ PIPE_WIDTH = 10_000
 
 WORD = 20
 """Letters of a word that is not broken as long as there is room."""
-
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-# Characters that change the direction of writing or are not seen; tags can hide whole sentences in a name.
-_HIDDEN = (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
-_HIDDEN += (*range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080))
-_CONTROLS |= {code: f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}" for code in _HIDDEN}
-
 
 _kept: TextIO | None = None
 """Standard output, while it is kept."""
@@ -114,11 +109,6 @@ def with_kept_output(command: click.Command) -> click.Command:
     return command
 
 
-def visible(text: str) -> str:
-    r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: no name may steer the terminal."""
-    return text.translate(_CONTROLS)
-
-
 def unmarked(text: str) -> str:
     """Return a line of reST without its marks: roles, backticks, stars, underscores after citations."""
     return re.sub(r":[\w:]+:(?=`)|`|(?<=\])_|\*(\w+)\*", r"\1", text)
@@ -127,14 +117,15 @@ def unmarked(text: str) -> str:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
     """Print a table: fitted to a terminal, one line a row in a pipe; ``NO_COLOR`` is respected.
 
-    The header is left out if all of its cells are empty. Control characters are made
-    `visible`.
+    The header is left out if all of its cells are empty. Texts are made `visible`, each on one line: a name of two
+    lines must not look like two rows.
     """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[visible(cell) for cell in row] for row in rows]
+    columns = [visible_line(column) for column in columns]
+    cells = [[visible_line(cell) for cell in row] for row in rows]
     room = None if standard_output().isatty() else PIPE_WIDTH
     console = Console(file=standard_output(), width=room, highlight=False)
     gap, widths = _fitted(columns, cells, console.width)
@@ -147,9 +138,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
         table.add_row(*map(Text, row))
     with console.capture() as captured:
         if title:
-            console.print(Text(visible(title)))
+            console.print(Text(visible_line(title)))
         console.print(table)
-    echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    # A cell that is folded may begin a line, too.
+    echo(without_commands("\n".join(line.rstrip() for line in captured.get().splitlines())))
 
 
 def _fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[int, list[int]]:
@@ -162,7 +154,7 @@ def _fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
     whole, least = [], []
     for place, name in enumerate(columns):
         cells = [row[place] for row in rows]
-        whole.append(max([1, *(cell_len(line) for cell in (name, *cells) for line in cell.split("\n"))]))
+        whole.append(max([1, *(cell_len(cell) for cell in (name, *cells))]))
         words = [word for cell in (*cells, name.replace("-", "- ")) for word in cell.split()]
         least.append(min(WORD, max([1, *map(cell_len, words)])))
     for gap, lowest in ((2, least), (1, least), (1, [1] * len(columns))):
@@ -181,12 +173,13 @@ def json_option(command: F) -> F:
 
 
 def say(text: str, *, err: bool = False, color: str | None = None) -> None:
-    """Print sentences with nothing hidden in them; a terminal has them folded between words, and in a color."""
+    """Print lines with nothing hidden in them; a terminal has them folded between words, and in a color."""
     stream = sys.stderr if err else standard_output()
     width = terminal_width(stream) if stream.isatty() else PIPE_WIDTH
     for line in visible(text).split("\n"):
         folded = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
-        click.secho("\n".join(folded) if len(line) > width else line, file=stream, fg=color, reset=bool(color))
+        shown = visible("\n".join(folded)) if len(line) > width else line
+        click.secho(shown, file=stream, fg=color, reset=bool(color))
 
 
 def heartbeat(what: str | Callable[[], str]) -> Heartbeat:
@@ -194,7 +187,7 @@ def heartbeat(what: str | Callable[[], str]) -> Heartbeat:
     from rankbench.runner.progress import Heartbeat
 
     doing = what if callable(what) else lambda: what
-    return Heartbeat(lambda line: click.echo(visible(line), err=True), doing)
+    return Heartbeat(lambda line: click.echo(visible_line(line), err=True), doing)
 
 
 Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -328,7 +321,8 @@ def print_notices(notices: Sequence[Notice], *, verbose: bool = False) -> None:
 
     shown = shortened([notice.text for notice in ordered], LONGEST)
     for notice in ordered[:MOST]:
-        say(shown[notice.text], err=True, color="red" if notice.kind == "failed" else "yellow")
+        text = visible_line(shown[notice.text])
+        say(text, err=True, color="red" if notice.kind == "failed" else "yellow")
         if verbose and notice.trace:
             click.echo(visible(notice.trace), err=True)
     if not verbose and any(notice.trace for notice in ordered):

@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import click
 
-from rankbench.cli.output import echo, json_option, print_notices, print_table, say, standard_output, visible
+from rankbench.cli.output import echo, json_option, print_notices, print_table, say, standard_output
 from rankbench.core.system import replace_file
-from rankbench.core.text import csv_cell, distinct, markdown, one_line
+from rankbench.core.text import distinct, markdown, one_line, visible, visible_line, without_commands
 from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
@@ -143,10 +144,10 @@ def finish(answer: Answer, form: Format) -> None:
 def show(answer: Answer, form: Format = "table", out: Path | None = None) -> None:
     """Print an answer in a form, or write it into a file, whole or not at all."""
     for note in answer.notes:
-        say(f"note: {note}", err=True)
+        say(visible_line(f"note: {note}"), err=True)
     if form == "github" and answer.annotations is not None:
         for line in answer.annotations:
-            echo(visible(line))
+            echo(line)  # with what is of names in it escaped
         if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
             with open(summary, "a", encoding="utf-8") as file:
                 file.write(answer.page)
@@ -159,32 +160,35 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
     data = encoded(answer, form)
     if out is not None:
         replace_file(out, data)
+    elif form == "csv" and standard_output().isatty():
+        echo(visible(data.decode()), nl=False)
     else:
         standard_output().flush()
         standard_output().buffer.write(data)
 
 
 def _print(part: Part) -> None:
-    """Print a part of an answer; a name of two lines must not look like two rows."""
+    """Print a part of an answer; a text is one line."""
     if isinstance(part, str):
-        say(part)
+        say(visible_line(part))
         return
     if not isinstance(part, Table):
         from rich.console import Console
 
-        Console(file=standard_output()).print(part)
+        console = Console(file=standard_output())
+        with console.capture() as captured:
+            console.print(part)
+        echo(without_commands(captured.get()), nl=False)
         return
-    flat = str.maketrans({"\n": "\\n", "\t": "\\t"})
-    rows = [[cell.translate(flat) if at in part.words else cell for at, cell in enumerate(row)] for row in part.rows]
-    print_table([column.translate(flat) for column in part.columns], rows, title=part.title)
+    print_table(part.columns, part.rows, title=part.title)
 
 
 def encoded(answer: Answer, form: Format) -> bytes:
     """Return an answer in a form.
 
-    Names are safe where they are read by more than a parser: in CSV and Markdown they have no
-    control characters, and one that a spreadsheet would take for a formula begins with an
-    apostrophe; names that would become the same have escapes instead. JSON (ASCII) and Parquet have them as they are.
+    JSON (ASCII), Parquet and CSV have names as they are, but that one that a spreadsheet would take for a formula
+    begins with an apostrophe in CSV. In Markdown they have no control characters; names that would become the same
+    have escapes instead.
     """
     if form == "json":
         record = answer.record if isinstance(answer.record, Mapping) else answer.record()
@@ -205,7 +209,7 @@ def encoded(answer: Answer, form: Format) -> bytes:
     if answer.frame is None:
         raise ValueError(f"the answer has no {form}")
     if form == "csv":
-        return _safe_words(answer.frame).write_csv().encode()
+        return _without_formulas(answer.frame).write_csv().encode()
     file = io.BytesIO()
     answer.frame.write_parquet(file)
     return file.getvalue()
@@ -261,15 +265,20 @@ def _markdown_table(table: Table) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
 
 
-def _safe_words(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table whose names and texts can stand in a spreadsheet."""
+_FORMULA = r"^'*\s*[=+\-@]"
+"""A text that a spreadsheet takes for a formula, or that differs from one by apostrophes: no two become the same."""
+
+
+def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table in whose texts, and names of columns, a spreadsheet finds no formula."""
     import polars as pl
 
-    columns = []
-    for column in frame.select(pl.col(pl.String)):
-        texts = distinct(column.drop_nulls().unique(maintain_order=True), csv_cell)
-        columns.append(pl.Series(column.name, [None if text is None else texts[text] for text in column], pl.String))
-    return frame.with_columns(columns).rename(distinct(frame.columns, csv_cell))
+    texts = {name: pl.col(name) for name, dtype in frame.schema.items() if dtype == pl.String}
+    marked = frame.with_columns(
+        pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text).alias(name)
+        for name, text in texts.items()
+    )
+    return marked.rename({name: f"'{name}" for name in frame.columns if re.match(_FORMULA, name)})
 
 
 def format_option(forms: Sequence[str], words: str) -> Callable[[F], F]:

@@ -152,17 +152,17 @@ def certify(
     written, notes = list[str](), [f"condition: {why}" for why in failing(get(Surrogate, surrogate or ""))]
     if out is not None:
         found.write(out)
-        written.append(f"\ncertificate: {out}")
+        written += ["", f"certificate: {out}"]
     if picture is not None and not found.alpha:
         notes.append(f"no picture: {found.verdict} is not about one distribution")
     elif picture is not None:
         from rankbench.certificates.picture import draw_counterexample
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
-        written.append(f"\npicture: {picture}")
+        written += ["", f"picture: {picture}"]
     words = click.wrap_text(found.words(), width=min(terminal_width(), 100))
     code = 1 if found.verdict == "INCONCLUSIVE" else 0
-    return Answer(found.content, [found.label, "", words, *written], exit_code=code, notes=notes)
+    return Answer(found.content, [found.label, "", *words.split("\n"), *written], exit_code=code, notes=notes)
 
 
 @click.command()

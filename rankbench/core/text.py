@@ -131,6 +131,34 @@ def numbered(name: str) -> list[tuple[int, str]]:
     return [(len(p.lstrip("0")), p.lstrip("0")) if index % 2 else (0, p) for index, p in enumerate(parts)]
 
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+# Characters that change the direction of writing or are not seen; tags can hide whole sentences in a name.
+_UNSEEN = (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+_UNSEEN += (*range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080))
+_CONTROLS |= {code: f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}" for code in _UNSEEN}
+_BREAKS = {ord("\n"): "\\n", ord("\t"): "\\t"}
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
+"""Commands in a log for GitHub's runners: ``::error`` at the beginning of a line, ``##[error]`` anywhere."""
+
+
+def visible(text: str) -> str:
+    r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: no name may steer a terminal.
+
+    Nor may it command those who read the log: ``::error`` at the beginning of a line is written as ``\x3a:error``.
+    """
+    return without_commands(text.translate(_CONTROLS))
+
+
+def without_commands(text: str) -> str:
+    """Return lines that GitHub's runners do not obey; see `visible`."""
+    return _COMMAND.sub(lambda sign: "\\x23" if sign[1] is None else f"{sign[1]}\\x3a", text)
+
+
+def visible_line(text: str) -> str:
+    r"""Return a text with names in it as one line that can be printed; see `visible`. A line break is ``\n``."""
+    return visible(text.translate(_BREAKS))
+
+
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
@@ -143,8 +171,8 @@ def one_line(text: str) -> str:
 def markdown(text: str) -> str:
     """Return `text` so that Markdown shows it as it is, in a table too."""
     safe = "".join(_HTML.get(c, c) for c in one_line(text))
-    # Of a list's number the mark is escaped: a backslash before a digit would be shown.
-    return re.sub(r"^([0-9]+(?=[.)])|(?=[#+\-]))([#+\-.)])", r"\1\\\2", _MARKUP.sub(r"\\\1", safe))
+    # Of a list's number the mark is escaped: a backslash before a digit would be shown. Two colons command GitHub.
+    return re.sub(r"^([0-9]+(?=[.)])|(?=[#+\-]|::))([#+\-.):])", r"\1\\\2", _MARKUP.sub(r"\\\1", safe))
 
 
 def code(text: str) -> str:

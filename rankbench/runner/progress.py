@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from rankbench.core.text import count_text, duration_text
+from rankbench.core.text import count_text, duration_text, visible_line
 from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.runner.blocks import longest_running, running_blocks
@@ -230,7 +230,8 @@ class ConsoleProgress(Progress):
 
     def warn(self, text: str) -> None:
         """Print a line, above the bar."""
-        self.console.print(text, style="yellow", markup=False, soft_wrap=not self.console.is_terminal, highlight=False)
+        shown = visible_line(text)
+        self.console.print(shown, style="yellow", markup=False, soft_wrap=not self.console.is_terminal, highlight=False)
 
     def _how_far(self) -> str:
         left = self._work.left()

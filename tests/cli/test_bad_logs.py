@@ -82,11 +82,13 @@ def test_what_is_printed_neither_steers_a_terminal_nor_starts_a_formula(rankbenc
     path = write(tmp_path, VOTES + HOSTILE)
     printed = rankbench("aggregate", path, "--format", form, "--intervals", "bootstrap", "--replicates", "20")
     assert printed.exit_code == 0
-    assert "\x1b" not in printed.stdout
-    assert "\u202e" not in printed.stdout
+    if form != "csv":
+        assert "\x1b" not in printed.stdout
+        assert "\u202e" not in printed.stdout
     lines = printed.stdout.splitlines()
-    if form == "csv":
-        assert sorted(row["item"] for row in parsed(printed.stdout)) == ["'=cmd()", "[2Jx", "b", "| # *y* z"]
+    if form == "csv":  # which is data, and joined with other data by name
+        names = ["\x1b[2J\u202ex", "'=cmd()", "b", "| # *y*\nz"]
+        assert sorted(row["item"] for row in parsed(printed.stdout)) == names
     elif form == "json":
         assert "=cmd()" in {row["item"] for row in json.loads(printed.stdout)["items"]}
     elif form == "md":
@@ -108,14 +110,73 @@ def test_items_that_would_look_the_same_are_told_apart(rankbench, tmp_path: Path
     assert printed.exit_code == 0
     if form == "csv":
         found = [row["item"] for row in parsed(printed.stdout)]
-        assert {"a", "a\\u200b", "a\\\\u200b", "b c", "b \\x20c", "\\u200b", "e"} < set(found)
-        assert not any(name[0] in "=+-@" for name in found)
+        assert {*found} == {*names} - {"=d", "'=d"} | {"'=d", "''=d"}
     else:
         found = [line.split(" | ")[1] for line in printed.stdout.splitlines()[2 : 2 + len(names)]]
+        assert "\u200b" not in printed.stdout
     assert len(set(found)) == len(names)
-    assert "\u200b" not in printed.stdout
     assert "note: rankbench takes items called alike for different ones: " in printed.stderr
     assert "'a' = 'a\\u200b'" in printed.stderr
+
+
+ODD = ["a\u200db", "a\tb", "a\nb", " a", "a, b", 'a "b"', "a\rb", "\u2028", "-1", "\t=x", "\x07"]
+"""Names that CSV quotes, or writes as they are; the last but two would be formulas."""
+
+
+def test_names_of_csv_are_those_of_the_log(rankbench, tmp_path: Path) -> None:
+    names = [name for name in ODD if name != "\u2028"]
+    pl.DataFrame({"winner": names, "loser": names[1:] + names[:1], "by": ["x"] * len(names)}).write_parquet(
+        tmp_path / "log.parquet"
+    )
+    for more in ((), ("--by", "by", "--across"), ("--matrix",)):
+        out = tmp_path / "x.csv"
+        done = rankbench("aggregate", str(tmp_path / "log.parquet"), *more, "--out", str(out))
+        assert done.exit_code == 0, done.output
+        with out.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        marked = {f"'{name}" if name.lstrip()[0] in "=+-@" else name for name in names}
+        assert {row[next(iter(row))] if more == ("--matrix",) else row["item"] for row in rows} == marked
+        if more == ("--matrix",):
+            assert marked < set(rows[0])
+
+
+COMMANDS = ["::error file=a::x", "  ::warning::y", "##[error]z", "b\n::error::w"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--by", "lang"), ("--by", "lang", "--across"), ("--matrix",), ("--between", COMMANDS[0], "b"),
+     ("--by", "lang", "--format", "md"), ("--intervals", "bootstrap", "--replicates", "20")],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_name_is_a_command_to_those_who_read_the_log(
+    rankbench, tmp_path: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(name, other) for name in COMMANDS for other in ("b", "c")] + [("b", "c"), ("c", COMMANDS[0])]
+    winners, losers = zip(*rows, strict=True)
+    log = {"winner": winners, "loser": losers, "lang": (COMMANDS * 3)[: len(rows)]}
+    pl.DataFrame(log).write_parquet(tmp_path / "log.parquet")
+    monkeypatch.setenv("COLUMNS", "60")
+    for command in ("aggregate", "audit", "describe"):
+        if command != "aggregate" and options:
+            continue
+        verb = ("data", "describe") if command == "describe" else (command,)
+        done = rankbench(*verb, str(tmp_path / "log.parquet"), *options)
+        assert done.exit_code in (0, 2), done.output
+        for line in (*done.stdout.splitlines(), *done.stderr.splitlines()):
+            assert not line.lstrip().startswith("::"), line
+            assert "##[" not in line, line
+        assert "\n::error" not in done.stdout + done.stderr
+
+
+def test_an_error_that_names_a_command_is_none(rankbench, tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.csv", 'winner,loser,weight\na,b,"x\n::error::y"\n')
+    done = rankbench("aggregate", str(path))
+    assert done.exit_code == 2
+    assert not any(line.startswith("::") for line in done.stderr.splitlines())
+    done = rankbench("aggregate", str(tmp_path / "\n::error::y"))
+    assert done.exit_code == 2
+    assert not any(line.startswith("::") for line in done.stderr.splitlines())
 
 
 def test_what_a_run_prints_and_writes_is_as_safe(rankbench, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_ours_come_first_and_keep_their_names():
 
 
 def test_what_nobody_sees_in_a_name_is_written_out() -> None:
-    from rankbench.cli.output import visible
+    from rankbench.core.text import visible
 
     hidden = "a\u00adb\u180ec\U000e0041\u200b\ufff9"
     assert visible(hidden) == "a\\u00adb\\u180ec\\U000e0041\\u200b\\ufff9"
