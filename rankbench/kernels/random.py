@@ -61,7 +61,7 @@ def seed_state(entropy: Sequence[int]) -> NDArray[np.uint64]:
 
 
 @declared()
-def _bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -> FiveWords:
+def bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -> FiveWords:
     """Return 64 random bits and the state after them, xoshiro256++ [BV21]_."""
     total = s0 + s3
     bits = ((total << _U23) | (total >> _U41)) + s0
@@ -78,7 +78,7 @@ def _bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -
 @declared()
 def next_u64(state: SeedState) -> np.uint64:
     """Return 64 random bits and advance `state`, xoshiro256++ [BV21]_."""
-    bits, state[0], state[1], state[2], state[3] = _bits_and_next(state[0], state[1], state[2], state[3])
+    bits, state[0], state[1], state[2], state[3] = bits_and_next(state[0], state[1], state[2], state[3])
     return bits
 
 
@@ -130,7 +130,7 @@ def fill_below(state: SeedState, bound: int, out: Rows) -> None:
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     for i in range(len(out)):
         while True:
-            bits, s0, s1, s2, s3 = _bits_and_next(s0, s1, s2, s3)
+            bits, s0, s1, s2, s3 = bits_and_next(s0, s1, s2, s3)
             product = (bits >> _U32) * n
             if product & _LOW >= surplus:
                 break

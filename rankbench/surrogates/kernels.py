@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.core.gains import TINY
 from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import Vector, declared, looped
-from rankbench.kernels.gains import gain_at, gains_and_ideal, padding, satisfied
+from rankbench.kernels.gains import all_finite, gain_at, gains_and_ideal, largest_size, padding, satisfied
 from rankbench.kernels.signatures import GRADIENT, TARGET, WEIGH
 from rankbench.surrogates.phi import PhiFormula
 
@@ -107,17 +107,11 @@ def work(m: int) -> int:
 @declared(TARGET)
 def normalized_target(scores: Vector, params: Vector, work: Vector, target: Vector) -> None:
     """Write ``G(s_j) / Z(s)``, or zeros where Z(s) is not above zero or s = 0; nan if s is not finite."""
-    check = 0.0
-    for i in range(scores.shape[0]):
-        check += 0.0 * scores[i]
-    if check != 0.0:
+    if not all_finite(scores):
         target[:] = np.nan
         return
     ideal = gains_and_ideal(scores, params, target, work)
-    largest = 0.0
-    for i in range(target.shape[0]):
-        largest = max(largest, abs(target[i]))
-    if ideal > 0.0 and ideal > TINY * largest:
+    if ideal > 0.0 and ideal > TINY * largest_size(target):
         for i in range(target.shape[0]):
             target[i] /= ideal
     else:

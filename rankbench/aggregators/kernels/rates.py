@@ -11,13 +11,16 @@ leaves the table clean.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
 from rankbench.kernels.declared import Index, Rows, Vector, declared
 from rankbench.kernels.signatures import AGGREGATE
+
+_Words = Annotated[NDArray[np.uint32], types.uint32[::1]]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -110,6 +113,9 @@ def budgeted(winners: Index, losers: Index, weights: Vector, m: int, params: Vec
 _LOGS = 256
 """Counts below this take their logarithm from a table."""
 
+_WON, _LOST = np.uint32(1), np.uint32(1 << 16)
+"""Judgments of a pair that its smaller item won or lost, as the two halves of a word of 32 bits count them."""
+
 
 def parameters(smoothing: float, *, joint: bool) -> NDArray[np.float64]:
     """Return ``[c, joint, log(0 + c), log(1 + c), ...]``."""
@@ -122,6 +128,53 @@ def mean_log_odds(
     winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the mean log-odds of the m items to `out`."""
+    for i in range(m):
+        out[i] = 0.0
+    if params[1] == 0.0 and len(weights) < _LOST and _all_one(weights):
+        _add_counted(winners, losers, m, params[0], params[2:], work.view(np.uint32), out)
+    else:
+        _add_weighed(winners, losers, weights, m, params, work, out)
+    for i in range(m):
+        out[i] /= m - 1
+
+
+@declared()
+def _all_one(weights: Vector) -> bool:
+    ones = True
+    for t in range(len(weights)):
+        ones &= weights[t] == 1.0
+    return ones
+
+
+@declared()
+def _add_counted(winners: Index, losers: Index, m: int, c: float, logs: Vector, table: _Words, out: Vector) -> None:
+    """Add the log-odds of pairs whose judgments all have weight 1: a word a pair, a quarter of the memory."""
+    n = np.uint64(m)
+    for t in range(np.uint64(len(winners))):
+        i, j = np.uint64(winners[t]), np.uint64(losers[t])
+        table[min(i, j) * n + max(i, j)] += _WON if i < j else _LOST
+    for t in range(np.uint64(len(winners))):
+        i, j = np.uint64(winners[t]), np.uint64(losers[t])
+        low, high = min(i, j), max(i, j)
+        counts = table[low * n + high]
+        table[low * n + high] = 0
+        won, lost = np.uint64(counts & np.uint32(0xFFFF)), np.uint64(counts >> np.uint32(16))
+        if max(won, lost) < _LOGS:
+            # Of a pair that is done, two zeros: no branch asks for it.
+            log_odds = logs[won] - logs[lost]
+        elif i < j:
+            log_odds = math.log((float(won) + c) / (float(lost) + c))
+        else:
+            log_odds = -math.log((float(lost) + c) / (float(won) + c))
+        out[low] += log_odds
+        out[high] -= log_odds
+
+
+@declared()
+def _add_weighed(
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
+) -> None:
+    """Add the log-odds of pairs."""
     total = add_up(winners, losers, weights, m, work)
     c = params[0]
     logs = params[2:]
@@ -129,9 +182,6 @@ def mean_log_odds(
     if not tabulated:
         # log((w/W + c) / (v/W + c)) = log((w + c W) / (v + c W)).
         c *= total
-
-    for i in range(m):
-        out[i] = 0.0
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
         forward, backward = take_entries(work, m, i, j)
@@ -147,8 +197,6 @@ def mean_log_odds(
             log_odds = math.log((forward + c) / (backward + c))
         out[i] += log_odds
         out[j] -= log_odds
-    for i in range(m):
-        out[i] /= m - 1
 
 
 @declared()

@@ -142,9 +142,10 @@ class TargetPlan:
         order = INFINITE if aggregator.needs_truth else as_order(k)
         return self._rows[aggregator.digest(), order, surrogate.digest()]
 
-    def longest(self, largest: int) -> int:
-        """Return the longest sample that any target needs, where no query has more than `largest`."""
-        return max((t.order for t in self.targets if t.order < largest), default=0)
+    def longest(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the longest sample that any target needs of each query, from its number of judgments, shape (Q,)."""
+        orders = np.array([0, *sorted({t.order for t in self.targets})], dtype=np.int64)
+        return orders[np.searchsorted(orders[1:], counts)]
 
     def sums(self, largest: int, queries: int, items: int) -> Sums:
         """Allocate what a pass adds up, where no query has more than `largest` judgments."""
@@ -206,6 +207,7 @@ def scratch_for(judged: Judged, m: int, targets: int, aggregate_work: int, maker
         np.zeros(longest, dtype=np.int32),
         np.zeros(longest, dtype=np.int32),
         np.full(longest, judged.weights[0] if judged.equal and len(judged.weights) else 0.0),
+        np.zeros(m),
         np.zeros(m),
         np.zeros(aggregate_work),
         np.zeros(maker_work),

@@ -37,6 +37,7 @@ from rankbench.methods.erm.risk import (
     row_weights,
     single_target,
     tiled_product,
+    won_and_lost,
 )
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.optimizers.score_problem import PenalizedProblem, ScoreProblem
@@ -141,6 +142,10 @@ class _Fits:
         self.complete = self.stream.complete
 
     @cached_property
+    def _won_and_lost(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return won_and_lost(self.block)
+
+    @cached_property
     def _enumerated(self) -> NDArray[np.float64]:
         """Mean targets over single judgments, for the rows of order 1, shape (P, N)."""
         return self.stream.singles()
@@ -228,7 +233,9 @@ class _Fits:
             return known
         row = self.plan.row(contender.aggregator, contender.k, surrogate)
         controlled = "quadratic" in surrogate.properties
-        return mean_target(self.block, contender.k, self.complete[row], self.stream.sums, row, controlled)
+        return mean_target(
+            self.block, contender.k, self.complete[row], self.stream.sums, row, self._won_and_lost, controlled
+        )
 
     def _scored(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> Problem | SpecError:
         said = self.block.comparisons

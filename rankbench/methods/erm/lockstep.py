@@ -58,8 +58,8 @@ class Stream:
         Seed of the stream.
     judged : Judged
         The block's judgments.
-    longest : int
-        Judgments of the longest sample.
+    longest : ndarray of int64, shape (Q,)
+        Judgments that a sample of each query needs.
     sums : Sums
         Targets, draws and control variates, added up.
     """
@@ -70,15 +70,15 @@ class Stream:
     contenders: list[Composition]
     seed: NDArray[np.uint64]
     judged: Judged = field(init=False)
-    longest: int = field(init=False)
+    longest: NDArray[np.int64] = field(init=False)
     sums: Sums = field(init=False)
 
     def __post_init__(self) -> None:
         self.judged = judged_arrays(self.block.design, self.block.comparisons)
-        most = int(self.block.comparisons.counts.max(initial=0))
+        counts = self.block.comparisons.counts.astype(np.int64)
         orders = [as_order(c.k) for c in self.contenders if isinstance(c.surrogate, PairwiseSurrogate)]
-        self.longest = max([self.plan.longest(most), *(min(k, most) for k in orders)])
-        self.sums = self.plan.sums(most, len(self.block.design), len(self.x))
+        self.longest = np.maximum(self.plan.longest(counts), np.minimum(max(orders, default=0), counts))
+        self.sums = self.plan.sums(int(counts.max(initial=0)), len(self.block.design), len(self.x))
 
 
 class Lockstep(Stream):
@@ -134,7 +134,7 @@ class Lockstep(Stream):
         m = int(np.diff(self.judged.items).max(initial=1))
         sizes = [e.optimizer.state_size(d) for e in self.contenders if isinstance(e.optimizer, StepOptimizer)]
         kernels = [e.aggregator.kernel() for e in self.contenders if isinstance(e.surrogate, PairwiseSurrogate)]
-        longest = max(self.longest, 1) if kernels else 0
+        longest = max(int(self.longest.max(initial=0)), 1) if kernels else 0
         return ContenderPath(
             _aligned(rows, d),
             _aligned(rows, d),

@@ -117,7 +117,13 @@ def tiled_product(x: NDArray[np.float64], vectors: list[NDArray[np.float64]]) ->
 
 
 def mean_target(
-    block: Block, k: float, complete: NDArray[np.float64], sums: Sums, row: int, controlled: bool = True
+    block: Block,
+    k: float,
+    complete: NDArray[np.float64],
+    sums: Sums,
+    row: int,
+    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    controlled: bool = True,
 ) -> MeanTarget:
     """Return the mean target over k-subsets, from complete targets and summed draws.
 
@@ -138,6 +144,8 @@ def mean_target(
     sums : Sums
     row : int
         The contender's row in the sums.
+    weights : tuple of ndarray of float64, shape (N,)
+        As `won_and_lost` returns them.
     controlled : bool
         Whether to use control variates. Without them the mean is that of targets that
         occurred, and so within their range: weights stay nonnegative.
@@ -152,8 +160,8 @@ def mean_target(
     means, spreads = [], []
     for halves, expected in (
         (sums.targets[:, row], 0.0),
-        (sums.wins[:, order], share * _weight_of(queries, comparisons, comparisons.winners)),
-        (sums.losses[:, order], share * _weight_of(queries, comparisons, comparisons.losers)),
+        (sums.wins[:, order], share * weights[0]),
+        (sums.losses[:, order], share * weights[1]),
     ):
         means.append(halves.sum(axis=0) / each.sum(axis=0) - expected)
         spreads.append(0.5 * (halves[0] / each[0] - halves[1] / each[1]))
@@ -179,10 +187,12 @@ def _groups(queries: Queries, draws: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.repeat(np.where(draws.sum(axis=0) >= FEWEST_DRAWS, group, -1), queries.sizes)
 
 
-def _weight_of(queries: Queries, comparisons: Comparisons, side: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the weight of each item's judgments on one side, shape (N,)."""
-    of = np.repeat(queries.offsets[:-1], comparisons.counts)
-    return np.bincount(of + side, comparisons.weights, int(queries.offsets[-1])).astype(np.float64)
+def won_and_lost(block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weight that each item won, and that it lost, in all judgments, shape (N,) each."""
+    said, items = block.comparisons, block.design.offsets
+    of = np.repeat(items[:-1], said.counts)
+    won, lost = (np.bincount(of + side, said.weights, int(items[-1])) for side in (said.winners, said.losers))
+    return won.astype(np.float64), lost.astype(np.float64)
 
 
 def _slopes(

@@ -19,6 +19,7 @@ from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.methods.erm.risk import (
     complete_share,
     mean_target,
+    won_and_lost,
 )
 from rankbench.plugin.manager import get
 
@@ -48,7 +49,7 @@ def sampled(
     stream = Lockstep(block.design.x.astype(float), block, plan, [], seed_state([seed]))
     stream.run(steps, np.zeros(0, np.int64))
     row = plan.row(aggregator, k, surrogate)
-    target = mean_target(block, k, stream.complete[row], stream.sums, row)
+    target = mean_target(block, k, stream.complete[row], stream.sums, row, won_and_lost(block))
     spread = np.zeros_like(target.mean) if target.error is None else target.error
     return target.mean, spread, stream
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from rankbench.kernels.random import seed_state
+from rankbench.kernels.random import below, seed_state
 from rankbench.methods.erm.kernels.sampling import draw_query, sample_prefix, step_state, undo_prefix
 
 SEED = seed_state([20, 13])
@@ -23,6 +23,16 @@ def sample(t: int, n: int, k: int) -> tuple[int, ...]:
     undo_prefix(k, index, swaps)
     assert (index == np.arange(n)).all()
     return taken
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 5), (1000, 300), (1 << 20, 40)])
+def test_a_prefix_is_a_shuffle_by_draws_below_what_is_left(n: int, k: int) -> None:
+    state, places = np.zeros(4, np.uint64), np.arange(n)
+    step_state(SEED, 7, state)
+    for i in range(k):
+        j = i + below(state, n - i)
+        places[[i, j]] = places[[j, i]]
+    assert sample(7, n, k) == tuple(places[:k])
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])

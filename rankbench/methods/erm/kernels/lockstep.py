@@ -13,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from rankbench.kernels.declared import Matrix, Vector, declared
+from rankbench.kernels.declared import Matrix, Rows, Vector, declared
 from rankbench.kernels.random import SeedState
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
+from rankbench.methods.erm.kernels.memory import uncounted
 from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged, steps_by_query
 from rankbench.methods.erm.kernels.targets import (
     Scratch,
@@ -23,8 +24,8 @@ from rankbench.methods.erm.kernels.targets import (
     TargetTable,
     add_targets,
     draw_sample,
+    fetch_sums,
     fill_targets,
-    uncounted,
 )
 
 
@@ -222,7 +223,7 @@ def advance(
     seed: SeedState,
     first: int,
     last: int,
-    longest: int,
+    longest: Rows,
     scratch: Scratch,
     sums: Sums,
 ) -> None:
@@ -237,8 +238,8 @@ def advance(
     seed : ndarray of uint64, shape (4,)
     first, last : int
         Steps, from 1; none of `path.record` is before `first`.
-    longest : int
-        Largest finite order of any contender.
+    longest : ndarray of int64, shape (Q,)
+        Judgments that a sample of each query needs.
     scratch : Scratch
     sums : Sums
         Targets are summed on the way.
@@ -249,7 +250,8 @@ def advance(
     at = 0
     for t in range(first, last + 1):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
-        fill_targets(judged, table, q, scratch)
+        fetch_sums(judged, q, sums)
+        fill_targets(judged, table, q, scratch, x)
         add_targets(judged, q, scratch, sums)
         features = x[judged.items[q] : judged.items[q + 1]]
         _score(features, columns, path)
@@ -276,7 +278,7 @@ def evaluate_fresh(
     seed: SeedState,
     first: int,
     last: int,
-    longest: int,
+    longest: Rows,
     scratch: Scratch,
     means: Vector,
 ) -> None:
@@ -296,7 +298,7 @@ def evaluate_fresh(
     scored = -1
     for t in steps_by_query(judged.offsets, seed, first, last):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
-        fill_targets(judged, table, q, scratch)
+        fill_targets(judged, table, q, scratch, x[:0])
         features = x[judged.items[q] : judged.items[q + 1]]
         if q != scored:
             _score(features, columns, path)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import Flags, Index, Rows, Vector, declared
-from rankbench.kernels.random import SeedState, below
+from rankbench.kernels.random import SeedState, below, bits_and_next
 
 settle_runtime()
 
@@ -23,7 +23,8 @@ settle_runtime()
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
-_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_S30, _S27, _S31, _S32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_LOW, _TWO32 = np.uint64(0xFFFFFFFF), np.uint64(1 << 32)
 
 
 class Judged(NamedTuple):
@@ -107,22 +108,33 @@ def steps_by_query(offsets: Rows, seed: SeedState, first: int, last: int) -> Row
 def sample_prefix(state: SeedState, n: int, k: int, index: Index, swaps: Index) -> None:
     """Put k of 0..n-1, drawn without replacement and in random order, into ``index[:k]``.
 
-    `index` must hold 0, 1, 2, ... on entry; `undo_prefix` restores that.
+    Place i changes with i plus what `rankbench.kernels.random.below` draws from n - i, written out so that the state
+    stays in registers. `index` must hold 0, 1, 2, ... on entry; `undo_prefix` restores that.
     """
-    for i in range(k):
-        j = i + below(state, n - i)
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    for i in range(np.uint64(k)):
+        left = np.uint64(n) - i
+        bits, s0, s1, s2, s3 = bits_and_next(s0, s1, s2, s3)
+        product = (bits >> _S32) * left
+        if product & _LOW < left:
+            surplus = _TWO32 % left
+            while product & _LOW < surplus:
+                bits, s0, s1, s2, s3 = bits_and_next(s0, s1, s2, s3)
+                product = (bits >> _S32) * left
+        j = i + (product >> _S32)
         swaps[i] = j
         taken = index[j]
         index[j] = index[i]
         index[i] = taken
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
 
 
 @declared()
 def undo_prefix(k: int, index: Index, swaps: Index) -> None:
     """Put 0, 1, 2, ... back to where `sample_prefix` has swapped."""
-    for i in range(k):
+    for i in range(np.uint64(k)):
         index[i] = i
-        index[swaps[i]] = swaps[i]
+        index[np.uint64(swaps[i])] = swaps[i]
 
 
 TILE = 16

@@ -1,23 +1,15 @@
-"""Kernels turn samples of judgments into structures and targets.
-
-numba counts a reference, atomically, for every slice of an array that it makes: in a loop
-that slices a hundred times a step the counting costs more than the mathematics. The
-loops' arrays are all kept alive by the caller, so the loops work on borrowed copies of
-the array headers, which have no owner to count.
-"""
+"""Kernels turn samples of judgments into structures and targets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 
-from rankbench.kernels.declared import Vector, declared
+from rankbench.kernels.declared import Index, Matrix, Rows, Vector, declared
 from rankbench.kernels.random import SeedState
+from rankbench.methods.erm.kernels.memory import fetch_ahead, uncounted
 from rankbench.methods.erm.kernels.sampling import (
     Judged,
     draw_query,
@@ -27,42 +19,7 @@ from rankbench.methods.erm.kernels.sampling import (
     undo_prefix,
 )
 
-T = TypeVar("T")
-
-
-@intrinsic
-def _uncounted(typingctx: Any, arrays: Any) -> Any:
-    """Return a tuple whose arrays have no owner; other members are passed through.
-
-    The caller must keep the original alive as long as the copy, or any slice of it, is
-    used, and must not return either.
-    """
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        members: Any = cgutils.unpack_tuple(builder, args[0])  # type: ignore[no-untyped-call]
-        kept = []
-        for kind, member in zip(signature.args[0].types, members, strict=True):
-            if isinstance(kind, types.Array):
-                header = context.make_array(kind)(context, builder, member)
-                header.meminfo = ir.Constant(header.meminfo.type, None)
-                header.parent = ir.Constant(header.parent.type, None)
-                kept.append(header._getvalue())
-            else:
-                context.nrt.incref(builder, kind, member)
-                kept.append(member)
-        return context.make_tuple(builder, signature.return_type, kept)
-
-    return arrays(arrays), codegen
-
-
-if TYPE_CHECKING:
-
-    def uncounted(arrays: T) -> T:
-        """Return a tuple whose arrays have no owner; see `_uncounted`."""
-
-else:
-    uncounted = _uncounted
-
+_S16, _LOSER = np.uint32(16), np.uint32(0xFFFF)
 
 ROUNDING = 1e-10
 """Share of what one judgment does below which scores are taken for rounding."""
@@ -115,6 +72,8 @@ class Scratch(NamedTuple):
         The sample in its random order.
     weights : ndarray of float64, shape (max n_q,)
         Its weights; set once and for all where all are equal.
+    counts : ndarray of float64, shape (max m_q,)
+        Zeros between calls.
     scores : ndarray of float64, shape (max m_q,)
     aggregate_work, maker_work : ndarray of float64
         Zeros between calls.
@@ -127,6 +86,7 @@ class Scratch(NamedTuple):
     winners: Any
     losers: Any
     weights: Any
+    counts: Any
     scores: Any
     aggregate_work: Any
     maker_work: Any
@@ -156,8 +116,8 @@ class Sums(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def draw_sample(judged: Judged, seed: SeedState, t: int, longest: int, scratch: Scratch, query: int) -> int:
-    """Draw step t: return its query, its sample's first ``min(longest, n_q)`` judgments in scratch.
+def draw_sample(judged: Judged, seed: SeedState, t: int, longest: Rows, scratch: Scratch, query: int) -> int:
+    """Draw step t: return its query, and in scratch as many judgments of its sample as `longest`, (Q,), says.
 
     `query` >= 0 fixes the query instead of drawing it.
     """
@@ -165,12 +125,12 @@ def draw_sample(judged: Judged, seed: SeedState, t: int, longest: int, scratch: 
     q = query if query >= 0 else draw_query(scratch.state, judged.offsets)
     first = judged.offsets[q]
     n_q = judged.offsets[q + 1] - first
-    k = min(longest, n_q)
+    k = longest[q]
     sample_prefix(scratch.state, n_q, k, scratch.index, scratch.swaps)
-    for i in range(k):
-        pair = np.int64(judged.pairs[first + scratch.index[i]])
-        scratch.winners[i] = pair >> 16
-        scratch.losers[i] = pair & 65535
+    for i in range(np.uint64(k)):
+        pair = judged.pairs[np.uint64(first) + np.uint64(scratch.index[i])]
+        scratch.winners[i] = pair >> _S16
+        scratch.losers[i] = pair & _LOSER
     if not judged.equal:
         for i in range(k):
             scratch.weights[i] = judged.weights[first + scratch.index[i]]
@@ -256,13 +216,19 @@ def _make(table: TargetTable, p: int, made: int, k: int, q: int, m: int, scratch
 
 
 @njit(cache=True, nogil=True, inline="always")
-def fill_targets(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -> None:
-    """Write the targets of query q into ``scratch.targets`` from the sample in scratch."""
+def fill_targets(judged: Judged, table: TargetTable, q: int, scratch: Scratch, x: Matrix) -> None:
+    """Write the targets of query q into ``scratch.targets`` from the sample in scratch.
+
+    The query's rows of x, if there are any, are wanted next: they are fetched from memory meanwhile.
+    """
     low, high = judged.items[q], judged.items[q + 1]
     m = high - low
     n_q = judged.offsets[q + 1] - judged.offsets[q]
     made = -1
-    for p in range(table.structures.shape[0]):
+    d, parts = x.shape[1], table.structures.shape[0]
+    for p in range(parts):
+        if x.shape[0]:
+            fetch_ahead(x, low * d + m * d * p // parts, low * d + m * d * (p + 1) // parts)
         k = table.orders[table.structures[p]]
         if k >= n_q:
             for i in range(m):
@@ -284,6 +250,7 @@ def _set_floors(judged: Judged, table: TargetTable, q: int, scratch: Scratch) ->
 @njit(cache=True, nogil=True)
 def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> None:
     """Fill ``table.floors`` and ``table.complete``: every target from all judgments of each query, order infinity."""
+    judged, table, scratch = uncounted(judged), uncounted(table), uncounted(scratch)
     for q in range(judged.items.shape[0] - 1):
         if judged.offsets[q] == judged.offsets[q + 1]:
             continue
@@ -326,24 +293,58 @@ def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
     """Add the targets and the wins and losses of one draw of query q to the sums."""
     half = (sums.draws[0, q] + sums.draws[1, q]) % 2
     sums.draws[half, q] += 1
-    low = judged.items[q]
+    low, high = judged.items[q], judged.items[q + 1]
     n_q = judged.offsets[q + 1] - judged.offsets[q]
     for p in range(sums.targets.shape[1]):
-        for i in range(judged.items[q + 1] - low):
-            sums.targets[half, p, low + i] += scratch.targets[p, i]
-    for o in range(sums.orders.shape[0]):
-        k = sums.orders[o]
-        if k >= n_q:
-            return
+        total, target = sums.targets[half, p, low:high], scratch.targets[p]
+        for i in range(total.shape[0]):
+            total[i] += target[i]
+    orders = 0
+    while orders < sums.orders.shape[0] and sums.orders[orders] < n_q:
+        orders += 1
+    if judged.equal and judged.weights[0] == 1.0:
+        _add_counts(sums.orders[:orders], sums.wins[half], scratch.winners, scratch.counts, low, high)
+        _add_counts(sums.orders[:orders], sums.losses[half], scratch.losers, scratch.counts, low, high)
+        return
+    for o in range(orders):
         wins, losses = sums.wins[half, o], sums.losses[half, o]
-        for t in range(k):
+        for t in range(sums.orders[o]):
             wins[low + scratch.winners[t]] += scratch.weights[t]
             losses[low + scratch.losers[t]] += scratch.weights[t]
 
 
+@njit(cache=True, nogil=True, inline="always")
+def fetch_sums(judged: Judged, q: int, sums: Sums) -> None:
+    """Let the processor fetch the sums of query q from memory: its next draw is added to them."""
+    half = (sums.draws[0, q] + sums.draws[1, q]) % 2
+    low, high = judged.items[q], judged.items[q + 1]
+    for p in range(sums.targets.shape[1]):
+        fetch_ahead(sums.targets[half, p], low, high)
+    for o in range(sums.orders.shape[0]):
+        fetch_ahead(sums.wins[half, o], low, high)
+        fetch_ahead(sums.losses[half, o], low, high)
+
+
+@njit(cache=True, nogil=True)
+def _add_counts(orders: Rows, sums: Matrix, side: Index, counts: Vector, low: int, high: int) -> None:
+    """Add one side of judgments of weight 1: sums of whole numbers are exact, so that orders may share them."""
+    begin = np.uint64(0)
+    counts = counts[: high - low]
+    for o in range(orders.shape[0]):
+        end = np.uint64(orders[o])
+        for t in range(begin, end):
+            counts[np.uint64(side[t])] += 1.0
+        begin = end
+        total = sums[o, low:high]
+        for i in range(total.shape[0]):
+            total[i] += counts[i]
+    for i in range(counts.shape[0]):
+        counts[i] = 0.0
+
+
 @njit(cache=True, nogil=True)
 def accumulate(
-    judged: Judged, table: TargetTable, seed: SeedState, steps: int, longest: int, scratch: Scratch, sums: Sums
+    judged: Judged, table: TargetTable, seed: SeedState, steps: int, longest: Rows, scratch: Scratch, sums: Sums
 ) -> None:
     """Add up the targets of steps 1..T when no contender moves along: query by query.
 
@@ -353,23 +354,24 @@ def accumulate(
     judged, table, scratch, sums = uncounted(judged), uncounted(table), uncounted(scratch), uncounted(sums)
     for t in steps_by_query(judged.offsets, seed, 1, steps):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
-        fill_targets(judged, table, q, scratch)
+        fill_targets(judged, table, q, scratch, sums.wins[0, :0])
         add_targets(judged, q, scratch, sums)
 
 
 @njit(cache=True, nogil=True)
 def top_up(
-    judged: Judged, table: TargetTable, seed: SeedState, fewest: int, longest: int, scratch: Scratch, sums: Sums
+    judged: Judged, table: TargetTable, seed: SeedState, fewest: int, longest: Rows, scratch: Scratch, sums: Sums
 ) -> None:
     """Draw every judged query that has fewer than `fewest` draws until it has as many.
 
     The extra draws have negative step numbers, so that they repeat none of the stream's.
     """
+    judged, table, scratch, sums = uncounted(judged), uncounted(table), uncounted(scratch), uncounted(sums)
     for q in range(judged.items.shape[0] - 1):
         if judged.offsets[q + 1] == judged.offsets[q]:
             continue
         missing = fewest - sums.draws[0, q] - sums.draws[1, q]
         for r in range(missing):
             draw_sample(judged, seed, -(q * fewest + r + 1), longest, scratch, q)
-            fill_targets(judged, table, q, scratch)
+            fill_targets(judged, table, q, scratch, sums.wins[0, :0])
             add_targets(judged, q, scratch, sums)
