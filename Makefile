@@ -46,7 +46,7 @@ audit: install ## the audit of LLMFAO, into leaderboards/audit-llmfao/
 consistency: install ## certificates of every built-in surrogate, into leaderboards/consistency/ (some ten minutes)
 	$(ONE_THREAD) $(RANKBENCH) certify --all leaderboards/consistency
 
-test: install ## the whole test suite, on all cores, without benchmarks and long tests
+test: install ## the test suite, on all cores, without benchmarks, long tests and those of make lint
 	@sh scripts/test.sh $(ARGS)
 
 long: install ## the tests that take minutes
@@ -88,11 +88,12 @@ bench-peers: install ## speed against other libraries, in leaderboards/performan
 	@sh scripts/peers.sh
 	$(ONE_THREAD) .venv/bin/python tests/benchmarks/peers.py --peers build/peers/bin/python $(ARGS)
 
-lint: install ## ruff (rules, format) and mypy (strict)
+lint: install ## ruff (rules, format), mypy (strict), and tests of prose, names, packages, scripts and workflows
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 	for plugin in $$(grep -l tool.mypy plugins/*/pyproject.toml); do (cd $$(dirname $$plugin) && ../../.venv/bin/python -m mypy) || exit 1; done
+	$(PYTEST) --benchmark-skip -q -m lint tests
 
 docs: install ## the site in build/docs/index.html, with pages of published results; examples are executed, links checked
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/sphinx -r requirements/docs.txt

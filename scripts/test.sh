@@ -2,13 +2,13 @@
 # The test suite: what can run side by side on every core, then what must run alone (the marker `alone`).
 #
 # Arguments go to both halves, before what makes them halves: `sh scripts/test.sh tests/stats -k ranks --durations=20`.
-# A -m of one's own replaces 'not long' in both. Fails if a half fails, or if neither has a test to run.
+# A -m of one's own replaces 'not long and not lint' in both. Fails if a half fails, or if neither has a test to run.
 set -eu
 cd "$(dirname "$0")/.."
 
 python=.venv/bin/python
 no_tests=5 # pytest's exit code
-chosen='not long'
+chosen='not long and not lint'
 part=
 
 # Takes -m out of the arguments: pytest would believe the last one alone.
@@ -57,10 +57,8 @@ if [ -z "$part" ]; then
 fi
 
 ran='' failed=''
-# One more than there are cores: some tests wait, for what hangs or for what is to end by itself.
-workers=$((cores + 1))
-echo "rankbench: tests side by side, $workers at a time"
-half "($chosen) and not alone" --numprocesses "$workers" --dist worksteal "$@"
+echo "rankbench: tests side by side, $cores at a time"
+half "($chosen) and not alone" --numprocesses "$cores" --dist worksteal "$@"
 [ "${failed:-1}" = 1 ] || exit "$failed" # interrupted, or an argument that pytest does not know
 echo "rankbench: tests alone"
 half "($chosen) and alone" "$@" --numprocesses 0

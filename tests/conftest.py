@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from amounts import numbered
+from amounts import is_full, numbered
 from hypothesis import settings
 
 from rankbench.core.runtime import settle_blas
@@ -35,24 +35,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no module without a test marked `alone` where those are wanted: all of them take ten seconds."""
-    if not config.option.markexpr.endswith(" and alone") or collection_path.suffix != ".py":
+    """Import no module without a test marked `alone`, or `lint`, where those are wanted: all take ten seconds."""
+    wanted = config.option.markexpr.rpartition(" and ")[2]
+    if wanted not in ("alone", "lint") or collection_path.suffix != ".py":
         return None
-    return True if "pytest.mark.alone" not in collection_path.read_text(encoding="utf-8") else None
+    return True if f"pytest.mark.{wanted}" not in collection_path.read_text(encoding="utf-8") else None
 
 
 FIRST = (
     *("runner/test_left_behind", "runner/test_executors", "runner/test_plugin_code", "faults/test_same_bytes"),
-    *("cli/test_cli_time", "test_packaging", "testing/test_new_workflows"),
+    "cli/test_cli_time",
 )
 """Files whose tests share a run that takes long, or take long one by one."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let a worker of pytest-xdist begin with `FIRST`.
+    """Leave tests marked `full` to that profile, and let a worker of pytest-xdist begin with `FIRST`.
 
     Others steal what stands last: at the end that would be such tests, which each of them then makes the run for.
     """
+    if not is_full():
+        left = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     if hasattr(config, "workerinput"):
         names = {f"tests/{name}.py": rank for rank, name in enumerate(FIRST)}
         items.sort(key=lambda item: names.get(item.nodeid.partition("::")[0], len(FIRST)))

@@ -11,6 +11,8 @@ import pytest
 import rankbench
 from rankbench.plugin.registry import KINDS, base_of
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TABLE = TEXT.partition("| kind | base class |")[2].partition("\n## ")[0]

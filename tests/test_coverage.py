@@ -16,6 +16,8 @@ import rankbench
 from rankbench.plugin.registry import base_of
 from rankbench.suites.suite_files import load_suite
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs" / "reference" / "coverage.toml"
 ROWS = tomllib.loads(FILE.read_text(encoding="utf-8"))["statement"]

@@ -7,7 +7,10 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+import pytest
 from test_layout import FAMILIES
+
+pytestmark = pytest.mark.lint
 
 PACKAGE = Path(__file__).resolve().parent.parent / "rankbench"
 

@@ -12,7 +12,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-pytestmark = pytest.mark.skipif(os.name == "nt" or not shutil.which("sh"), reason="needs a POSIX shell")
+pytestmark = [
+    pytest.mark.lint,
+    pytest.mark.skipif(os.name == "nt" or not shutil.which("sh"), reason="needs a POSIX shell"),
+]
 
 # Answers as the real interpreter does, after PRELUDE; `-m venv` and `-m pip` are played.
 INTERPRETER = """#!/bin/sh

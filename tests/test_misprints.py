@@ -12,6 +12,8 @@ from scipy.optimize import approx_fprime
 
 from rankbench.certificates.laws import Law, why_not_in_class
 
+pytestmark = pytest.mark.lint
+
 
 def test_theorem_11_of_2010_needs_a_gap_beyond_the_edge_that_is_against() -> None:
     """Its proof takes 2 over 3 below 1 over 3 less 1 over 2, whatever 3 over 1 weighs."""

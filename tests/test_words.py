@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rankbench"
 PLUGINS = sorted(ROOT.glob("plugins/*/rankbench_*"))

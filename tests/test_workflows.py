@@ -14,6 +14,8 @@ from workflow_steps import ROOT, Step, commands, missing, read, schema_problems,
 
 from rankbench.testing.scaffold import write_plugin
 
+pytestmark = pytest.mark.lint
+
 FLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")

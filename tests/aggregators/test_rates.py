@@ -115,3 +115,13 @@ def test_budgeted_does_not_depend_on_whom_an_item_met_how_often():
     assert compiled(Budgeted(), *few) == pytest.approx([0, -0.25, 0.25])
     assert np.array_equal(compiled(Budgeted(), *few), compiled(Budgeted(), *many))
     assert compiled(WinRate(), *many)[0] > 0.4
+
+
+@pytest.mark.parametrize("votes", [200, 300, 70_000])
+def test_many_judgments_of_a_pair_have_the_logarithm_of_their_ratio(votes: int) -> None:
+    """Beyond a table of logarithms, and beyond 16 bits; the larger item wins a third."""
+    winners = (np.arange(votes) % 3 == 0).astype(np.int32)
+    lost = float(winners.sum())
+    lead = math.log((votes - lost + 0.5) / (lost + 0.5))
+    scores = compiled(MeanLogOdds(smoothing=0.5), winners, 1 - winners, np.ones(votes), 2)
+    assert scores.tolist() == pytest.approx([lead, -lead], abs=1e-12)

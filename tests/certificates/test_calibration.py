@@ -78,6 +78,7 @@ def test_two_items_hinge_is_eps():
     np.testing.assert_array_equal(found.biconjugate(found.eps), np.array(found.eps, dtype=float))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "rate"),
     [
@@ -193,6 +194,7 @@ def hinge_on_cone(mu: list[dict], order: tuple[int, ...]) -> float:
     return min(risk([-float(sum(z[: order.index(i)])) for i in range(3)]) for z in itertools.product(steps, steps))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "noise"),
     [

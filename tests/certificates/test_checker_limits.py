@@ -97,6 +97,7 @@ def test_denominators_that_grow_are_rejected(violation):
     refused(other, "denominator")
 
 
+@pytest.mark.full
 def test_true_risks_of_five_items_with_long_discounts_are_followed(violation):
     rng = random.Random(1)
     table = [f"1/{n}" for n in sorted(rng.randrange(10**56, 10**57) for _ in range(5))]
@@ -113,6 +114,7 @@ def test_laws_that_would_take_long_are_refused(violation):
     refused({**violation, "phis": violation["phis"] * 100}, "at most 4")
 
 
+@pytest.mark.full
 def test_formulas_of_five_items_are_followed(violation):
     rng = random.Random(1)
     pairs = [f"{i}>{j}" for i in range(1, 6) for j in range(1, 6) if i != j]

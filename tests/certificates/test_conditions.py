@@ -96,6 +96,7 @@ NAMED_H = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("items", [2, 3])
 @pytest.mark.parametrize("form", NAMED_H)
 @pytest.mark.parametrize("name", part_of(name for name in FORMULAS if name != "pairwise-hinge"))
@@ -360,6 +361,7 @@ def test_a_phi_without_assumption_a_fails_lemma_12_exactly_where_the_risk_goes_d
         assert any("Lemma 12 fails" in why for why in failing(of_phi(phi))) == (far <= 0)
 
 
+@pytest.mark.full
 def test_the_commands_name_the_condition_that_fails():
     done = CliRunner().invoke(main, ["certify", "pairwise-squared:power=2", "--laws", "5"])
     assert done.exit_code == 0

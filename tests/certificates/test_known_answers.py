@@ -111,6 +111,7 @@ def test_theorem_13_decides_about_the_linear_loss_outside_of_low_noise():
     assert seen == {"CONSISTENT_AT_MU", "VIOLATION", "VIOLATION_BOUNDARY"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("phi", "form", "items"), part_of(product(SMOOTH, FORMS, [3, 4]), 5))
 def test_a_cold_search_finds_and_proves_violations(phi, form, items):
     certificate = rankbench.certify(f"pairwise-{phi}:form={form}", items=items, budget="60s")

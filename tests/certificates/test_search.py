@@ -49,6 +49,7 @@ def test_squares_on_the_difference_graph_fail_on_four_items(noise, structure, ga
     assert turned_by_least_squares(given.law)
 
 
+@pytest.mark.full
 def test_the_search_finds_that_squares_on_the_difference_graph_fail_on_four_items():
     found = rankbench.certify("pairwise-squared", aggregator="difference-graph", items=4, laws=120)
     assert found.verdict == "VIOLATION"

@@ -97,6 +97,7 @@ def test_linear_has_the_least_excess_that_scipy_finds(noise):
     assert found.zero == (0 if noise == "low" else Fraction(1, 3))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["regression", "regression:normalize=false"])
 def test_regression_has_the_least_excess_that_scipy_finds(name):
     """Normalized gains or gains of seven binary grades; the excess of NDCG is that of normalized gains."""

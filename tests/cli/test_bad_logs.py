@@ -179,6 +179,7 @@ def test_an_error_that_names_a_command_is_none(rankbench, tmp_path: Path) -> Non
     assert not any(line.startswith("::") for line in done.stderr.splitlines())
 
 
+@pytest.mark.full
 def test_what_a_run_prints_and_writes_is_as_safe(rankbench, tmp_path: Path) -> None:
     path = write(tmp_path, VOTES + HOSTILE * 3)
     done = rankbench("run", "--log", path, "--workers", "1", "--reps", "1", "--out", str(tmp_path / "out"))

@@ -100,6 +100,7 @@ def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
 NO_TIMES = b"winner,loser\n" + b"a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
 
 
+@pytest.mark.full
 def test_plan_takes_a_log_as_run_does_and_says_what_is_left_out(rankbench, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_bytes(NO_TIMES)

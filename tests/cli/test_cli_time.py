@@ -127,6 +127,7 @@ def once(suite: Path) -> tuple[Path, str]:
     return out, shown.stdout
 
 
+@pytest.mark.full
 def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> None:
     out, shown = once
     found = json.loads(shown)
@@ -149,6 +150,7 @@ def test_what_is_added_must_be_there(suite: Path, rankbench) -> None:
     assert "no-such-method" in shown.stderr
 
 
+@pytest.mark.full
 def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
     shown = rankbench("time", str(suite), "--only", "a/diverges", "--rounds", "2", "--out", str(tmp_path / "a"))
     assert shown.exit_code == 3

@@ -69,6 +69,7 @@ def answer(rankbench, command: str):
     return json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", part_of([name for name in EXAMPLES if name != "time"], 3))
 def test_examples_follow_their_schemas(rankbench, name: str) -> None:

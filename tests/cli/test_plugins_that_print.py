@@ -145,6 +145,7 @@ def test_json_is_json(folder: Path, arguments: tuple[str, ...]) -> None:
     assert "NOISE of the plugin: print import" in done.stderr or arguments[0] in ("env", "data")
 
 
+@pytest.mark.full
 def test_csv_is_csv_and_parquet_is_parquet(folder: Path) -> None:
     command = ("aggregate", "votes.csv", "--method", "loud-wins")
     done = rankbench(folder, *command, "--format", "csv")

@@ -104,6 +104,7 @@ def test_an_edit_of_a_plugin_compiles_the_plugin_again_and_nothing_of_ours(modul
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("random.*.nb?")} == ours
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("size", "suffix"), part_of([(0, ".nbi"), (40, ".nbi"), (0, ".nbc"), (40, ".nbc")], 3))
 def test_a_declared_function_whose_files_are_cut_off_is_compiled_anew(
     filled: tuple[Path, Path], tmp_path: Path, size: int, suffix: str

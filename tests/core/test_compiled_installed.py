@@ -14,6 +14,8 @@ from forked import run_program
 from rankbench.core import runtime
 from rankbench.core.code_digest import PACKAGE
 
+pytestmark = pytest.mark.full
+
 OURS = """
 import json
 from rankbench.kernels import declared, random

@@ -108,6 +108,7 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.full
 def test_what_counts_imports_nothing_else_that_computes():
     counted = set(digest.sources(PACKAGE))
     found = {name for path in counted - {PACKAGE / "__init__.py"} for name in imported(parsed(path))}

@@ -161,6 +161,7 @@ def repeated(sample, path, times):
     return path
 
 
+@pytest.mark.full
 def test_memory_does_not_grow_with_rows(tmp_path):
     small = letor_file(tmp_path / "small.txt", queries=600, d=120)
     large = repeated(small, tmp_path / "large.txt", 24)

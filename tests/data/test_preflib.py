@@ -74,7 +74,7 @@ def test_counts_of_one_ballot_are_added(tmp_path, kind, ballots, rankings, uniqu
     with remarks_kept() as remarks:
         frame = PreflibReader().scan(path).collect()
     assert frame["ranking"].to_list() == [rankings[0], [["Dée"], ["Cy"], ["Bob: the second"], ["Ann"]]]
-    assert frame["weight"].to_list() == [3, 1]
+    assert frame["count"].to_list() == [3, 1]
     assert any("adds up the counts of equal ballots: 1 line more" in text for text in remarks)
 
 

@@ -107,6 +107,7 @@ CHANGES = {
 """How often a conversion that replaces two shards by three changes the disk."""
 
 
+@pytest.mark.full
 def test_a_conversion_that_is_killed_at_each_of_its_changes(tmp_path: Path, quick: Undisturbed) -> None:
     """Whatever is made, written, moved or removed: no folder is half there, and the next conversion ends the same."""
     old = tmp_path / "old"
@@ -247,6 +248,7 @@ def fault(
     return ("ended well" if code == 0 else "failed in words") if fired else "not reached"
 
 
+@pytest.mark.full
 def test_a_disk_that_gets_full(tmp_path: Path, quick: Undisturbed, shim: str) -> None:
     assert quick.run
     assert fault(quick, tmp_path, shim, "run", "full", 40) == "failed in words"

@@ -63,6 +63,7 @@ def test_weights_whose_sums_would_be_wrong_are_refused(method: str, unit: list[f
         rankbench.aggregate(log.with_columns(weight=pl.Series(np.resize(unit, len(log)))), method)
 
 
+@pytest.mark.full
 def test_thousands_of_queries_of_two() -> None:
     """The win rate is that of the formula in every query; each ranking is that of the query alone."""
     queries, rng = 1100, np.random.default_rng(0)

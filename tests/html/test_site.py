@@ -6,6 +6,7 @@ import runpy
 import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from rankbench.cli import main
@@ -14,6 +15,7 @@ from rankbench.html.page import in_site
 from rankbench.reports.web_page import WITHOUT_DATA
 
 
+@pytest.mark.full
 def test_local_links_of_a_site_lead_somewhere(pages: dict[str, Path], tmp_path: Path) -> None:
     broken = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "site_links.py"))["broken"]
     assert broken(pages["site"].parent) == []

@@ -122,6 +122,7 @@ def test_all_that_waits_can_be_compiled_at_once() -> None:
     assert (needed(half), needed(both)) == (1, 2)
 
 
+@pytest.mark.full
 def test_of_the_cache_only_what_is_called_is_loaded(tmp_path: Path) -> None:
     """`below` calls `next_u64`, whose machine code is in its own."""
     program = (
@@ -212,6 +213,7 @@ print(len(passes.buffer))
 """
 
 
+@pytest.mark.full
 def test_a_new_process_finds_all_that_makes_a_list_in_the_cache(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     counts = [

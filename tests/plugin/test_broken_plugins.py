@@ -371,6 +371,7 @@ SLOW = ("endless Python", "segfault")
 """They cost several processes each; of those that hang and of those that die, another one is always tried."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name",
     [

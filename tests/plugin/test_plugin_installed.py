@@ -158,6 +158,7 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
         assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr
 
 
+@pytest.mark.full
 def test_a_name_of_rankbench_that_a_plugin_takes_too_is_an_error_where_it_is_written(tmp_path):
     site = tmp_path / "site"
     suites = "[Halved, *__import__('pathlib').Path(__file__).parent.glob('demo.toml')]"

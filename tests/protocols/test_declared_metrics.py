@@ -224,6 +224,7 @@ def test_every_metric_with_a_range_or_a_chance_level_is_tried() -> None:
     assert declared - {"anomaly", "pair-risk", "left-advantage"} == set(TRIALS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", TRIALS)
 def test_ranges_hold_and_a_coin_gets_the_chance_level(name: str) -> None:
     ready, found = values_of(TRIALS[name])

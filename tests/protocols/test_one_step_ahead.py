@@ -178,6 +178,7 @@ def test_a_unit_of_time_is_a_parameter_of_the_protocol() -> None:
         OneStepAhead().in_time_units("fortnight")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("what", [{"times": 100_000}, {"judges": 100_000}])
 def test_many_times_and_many_judges(what: dict[str, int]) -> None:
     data = Drifting(n=120_000, items=30, **what)

@@ -100,6 +100,7 @@ def test_a_typical_difference_is_the_unit_of_an_effect_here_too() -> None:
     assert scaled["effect"][0] == pytest.approx(raw["effect"][0] * scaled["unit"][0], rel=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("of_sides", "of_items"), [(0.8, 0.0), (0.0, 0.8)], ids=["sides", "items"])
 def test_intervals_know_of_tastes_of_judges(of_sides: float, of_items: float) -> None:
     """Where judges differ in sides an effect is as sure as its judges are many; differences in items hardly matter.

@@ -230,6 +230,7 @@ def bounds(
 TASTES = [(0.0, 0.0), (0.7, 0.0), (0.0, 0.7), (0.7, 0.7)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("method", "tastes"), part_of(product([BradleyTerry(penalty="firth"), WinRate()], TASTES), 5))
 def test_intervals_cover(method: Aggregator, tastes: tuple[float, float]) -> None:
     logs = trials(200)

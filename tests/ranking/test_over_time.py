@@ -78,6 +78,7 @@ def judged(seed: int, *, judges: int, in_turn: bool, rise: float = 0.0) -> pl.Da
     return named(a, b, won, time=times, judge=[f"j{x}" for x in judge])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("in_turn", [False, True])
 def test_tastes_of_judges_are_no_changes_and_bands_know_of_them(in_turn: bool) -> None:
     logs, named, inside = 20, 0, []
@@ -263,6 +264,7 @@ class Dense:
         return mean, deviation, np.array(at), weights
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("apart", "walk"), [(0.05, 0.002), (2.5, 0.02), (0.7, 2.0)])
 def test_bands_are_those_of_a_fine_grid_wherever_the_likeliest_variances_are(apart: float, walk: float) -> None:
     """Equal items, items far apart, and scores that walk faster than any default had."""

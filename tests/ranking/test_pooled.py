@@ -103,6 +103,7 @@ def check_coverage(name: str, sizes: list[int], variance: float, more: dict[str,
     assert of_variance >= 0.88 - 2 * np.sqrt(0.12 * 0.88 / logs)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "sizes", "variance", "more"), [SETTINGS[at] for at in part_of(QUICK)])
 def test_intervals_cover_some(name: str, sizes: list[int], variance: float, more: dict[str, Any]) -> None:
     check_coverage(name, sizes, variance, more, trials(60))
@@ -242,6 +243,7 @@ def test_one_judge_with_all_votes_is_no_judge() -> None:
     assert one.table.equals(pooled(frame, pool=True).table)
 
 
+@pytest.mark.full
 def test_500_categories() -> None:
     count = 500 if is_full() else 150
     frame = log(6, [12] * count, 0.1, m=5)[0]

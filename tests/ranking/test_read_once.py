@@ -129,6 +129,7 @@ def test_workers_need_no_path(votes: Path) -> None:
         assert str(open_shared(file, 1).dataset) == "web10k-like:queries=2,features=9"
 
 
+@pytest.mark.full
 def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
     suite = written(tmp_path / "small.toml", OWN_LOG)
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")

@@ -217,6 +217,7 @@ def test_few_graded_votes_have_bands_of_whole_ones_and_it_is_said() -> None:
     assert "too wide" in found.notes[-1]
 
 
+@pytest.mark.full
 def test_pooled_intervals_of_graded_votes_cover() -> None:
     inside, variances = [], []
     categories, votes, m, spread, variance = 8, 60, 6, 0.1, 0.05

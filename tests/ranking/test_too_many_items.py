@@ -97,6 +97,7 @@ def test_intervals_of_ballots_and_clicks_are_refused(monkeypatch: pytest.MonkeyP
             rankbench.aggregate(log, method, intervals="bootstrap", replicates=2)
 
 
+@pytest.mark.full
 def test_a_run_skips_the_contender(votes: Votes, tmp_path: Path) -> None:
     path = stored(chain(M), tmp_path / "chain.parquet")
     with pytest.raises(InputError, match="too many"):

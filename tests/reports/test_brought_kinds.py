@@ -59,6 +59,7 @@ def run(site: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess
     return installed(site, tmp_path)
 
 
+@pytest.mark.full
 def test_it_runs_from_plan_to_leaderboard(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
     done = run("run", "--suite", "brought", "--workers", "1", "--out", "out")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -37,6 +37,7 @@ def peak(folder: Path, contenders: int) -> int:
     return int(done.stdout) * 1024
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 @pytest.mark.parametrize(
     ("contenders", "most"),
@@ -50,6 +51,7 @@ def test_memory_does_not_hold_the_pairs(tmp_path: Path, contenders: int, most: f
     assert peak(tmp_path, contenders) < most
 
 
+@pytest.mark.full
 def test_a_page_names_experiments_whose_pairs_it_does_not_hold(tmp_path: Path) -> None:
     for most, contenders in ((True, 101), (False, 100)):
         plan = synthetic.Plan(

@@ -51,6 +51,7 @@ def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
 
 
+@pytest.mark.full
 def test_resuming_gives_the_same_bytes(tmp_path: Path) -> None:
     plan = synthetic.drawn()
     whole = everything(synthetic.write(tmp_path / "whole", [plan]))

@@ -41,6 +41,7 @@ def contents(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in REPORTS]
 
 
+@pytest.mark.full
 def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, suite: str, tmp_path: Path) -> None:
     cluster.replace()
     rankbench.run(suite, out=tmp_path / "here")
@@ -76,6 +77,7 @@ def test_the_same_bytes_on_workers_with_a_nanny(suite: str, tmp_path: Path) -> N
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
+@pytest.mark.full
 def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, suite: str, tmp_path: Path) -> None:
     results = rankbench.run(suite, reps=1, out=tmp_path, executor="dask", address=cluster.address, timeout=1e-6)
     assert results.failures == {"no result within 1e-06 s": 4}
@@ -115,6 +117,7 @@ print(client.status)
 """
 
 
+@pytest.mark.full
 def test_dask_writes_no_tracebacks_when_the_scheduler_dies(tmp_path: Path) -> None:
     """What became of the cluster is a sentence of ours; see `tests/faults/test_disturbances.py` for whole runs."""
     from dask_cluster import Cluster

@@ -69,6 +69,7 @@ def taken(*case: object) -> tuple[float, float]:
     return measured, said
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "case", [CASES[0], *(pytest.param(case, marks=pytest.mark.long) for case in CASES[1:])], ids=str
 )

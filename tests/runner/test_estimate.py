@@ -276,6 +276,7 @@ def test_the_first_part_follows_a_small_block_or_is_computed_again(
     assert len(found.taken) == len(sizes)
 
 
+@pytest.mark.full
 def test_plan_prints_what_it_estimates(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "_LIMIT", 0.1)
     done = CliRunner().invoke(main, ["plan", "--log", short, "--reps", "2", "--json"])

@@ -112,6 +112,7 @@ def spoiled(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", BAD)
 def test_what_a_contender_does_to_its_process_is_its_own(spoiled: Path, name: str) -> None:
     rows = pl.read_parquet(spoiled / "out" / "results.parquet").filter(contender=name)

@@ -77,6 +77,7 @@ def wait_for(program: Program, folder: Path, blocks: int) -> None:
     wait_until(lambda: program.poll() is not None or (workers(program.pid) and blocks_in(folder / "out") >= blocks))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "blocks", [*part_of([0, 3]), *(pytest.param(blocks, marks=pytest.mark.long) for blocks in range(4, 40))]
 )
@@ -107,6 +108,7 @@ def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: d
     assert leaderboard(tmp_path) == undisturbed
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sent", part_of([signal.SIGKILL, signal.SIGTERM]))
 def test_what_a_killed_run_leaves_disturbs_no_other(
     tmp_path: Path, undisturbed: dict[str, bytes], sent: signal.Signals
@@ -126,6 +128,7 @@ def test_what_a_killed_run_leaves_disturbs_no_other(
     nothing_is_left(tmp_path, again.pid, before)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("hangs", part_of([False, True]))
 def test_children_of_a_contender_end_with_it(tmp_path: Path, site: Path, hangs: bool) -> None:
     suite = suite_text('use = "erm"', f'use = "forks:hangs={str(hangs).lower()}"')

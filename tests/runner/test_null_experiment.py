@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from amounts import trials
 from small_suites import suite_text
 
 import rankbench
 
 
+@pytest.mark.full
 def test_nobody_declares_equal_contenders_different(tmp_path: Path) -> None:
     """Two contenders of one law, under different names, through the whole program."""
     claim = '{ id = "N", text = "They differ.", kind = "less", contrasts = [{ a = "one", b = "two" }] }'

@@ -160,6 +160,7 @@ def test_an_edited_plugin_voids_its_own_cells_and_no_others(world: World) -> Non
     assert not last["second"] & before["second"]
 
 
+@pytest.mark.full
 def test_a_plugin_inside_of_a_built_in_method_is_part_of_its_cells(world: World) -> None:
     shutil.rmtree(world.out)
     assert world.run(suite="features").returncode == 0

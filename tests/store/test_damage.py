@@ -164,6 +164,7 @@ def torn(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_run_that_was_killed_in_a_commit_and_damaged_then(torn: Path, tmp_path: Path) -> None:
     campaign = Campaign(torn, report, tmp_path / "scratch")
     campaign.at_random(range(40), 4)

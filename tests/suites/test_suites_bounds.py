@@ -170,6 +170,7 @@ def test_unknown_suites(tmp_path: Path) -> None:
 FEW = "movielens-like:users=200,movies=300,ratings=12000"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", part_of(sorted(manager.suites()), 4))
 def test_built_in_suites_can_be_planned(name: str) -> None:
     # Suites of one's own log bring no data; features of as many ratings as Table 1 has take long to prepare.

@@ -215,6 +215,7 @@ def test_a_changed_setting_is_named(touch, said, monkeypatch):
         np.seterr(**settings)
 
 
+@pytest.mark.full
 def test_what_numba_sets_up_is_not_the_components_doing():
     program = (
         "import rankbench; from rankbench.testing import check_component; "

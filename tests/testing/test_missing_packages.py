@@ -88,6 +88,7 @@ BROUGHT = 'Away, Path(__file__).with_name("some-suite.toml")'
 SUITE = suite_text('use = "random-scores"', name="some-suite")
 
 
+@pytest.mark.full
 def test_a_distribution_of_which_no_component_is_executed_fails_and_says_why(tmp_path):
     """And its suite is checked, in a process of its own."""
     install_plugin(tmp_path, "some-peers", "peers = some_peers", some_peers=MODULE + hook(BROUGHT))

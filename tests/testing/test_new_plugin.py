@@ -129,6 +129,7 @@ def test_pages_do_not_begin_with_the_template_and_the_readme_says_where_rankbenc
     assert source == "rankbench" if direct is None else Path(source, "pyproject.toml").is_file() or "+" in source
 
 
+@pytest.mark.full
 def test_the_protocol_runs_the_suite_of_its_gate_and_its_tests_pass(tmp_path):
     folder = write_plugin("rankbench-made-protocol", "protocol", tmp_path)
     # As installed: worker processes look the protocol up as well.

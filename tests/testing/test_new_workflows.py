@@ -14,6 +14,8 @@ from workflow_steps import ROOT, commands, missing, schema_problems, scripts, un
 
 from rankbench.testing.scaffold import GATES, PLUGIN_KINDS, write_plugin
 
+pytestmark = pytest.mark.lint
+
 
 @pytest.fixture(scope="module")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:

@@ -107,6 +107,7 @@ def test_stretches_that_are_like_their_neighbors_are_no_evidence_each() -> None:
     assert wrong["stretches of time"] < 0.5 * wrong["queries"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize(("sds", "seed"), part_of(product(NOISE, [7, 8]), 3))
 def test_no_false_alarms(sds: tuple[float, float, float], seed: int, times: int) -> None:

@@ -205,6 +205,7 @@ def test_commit_and_date_are_those_of_git(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(entry.commit) == 40
 
 
+@pytest.mark.full
 def test_many_series_fit_a_picture() -> None:
     from rankbench.tracking.history import Series
 

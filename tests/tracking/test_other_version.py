@@ -85,6 +85,7 @@ def test_a_commit_without_pins_is_refused_before_anything_is_built(
     assert not (tmp_path / "cache" / "environments").exists()
 
 
+@pytest.mark.full
 def test_a_commit_that_does_not_build_is_an_error_with_its_last_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

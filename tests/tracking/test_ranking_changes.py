@@ -80,6 +80,7 @@ A ridge shrinks the first log more; few later votes on an item say the same.
 """
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize(
