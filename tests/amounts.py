@@ -15,7 +15,7 @@ from hypothesis import settings
 
 Case = TypeVar("Case")
 
-_EXAMPLES, _TRIALS = 8, 6
+_EXAMPLES, _TRIALS = 12, 6
 """Of so many examples, and of so many trials of a simulation, one is tried in the profile ``quick``."""
 
 

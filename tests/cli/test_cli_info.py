@@ -52,7 +52,7 @@ def test_a_row_is_one_line_in_a_pipe_with_all_that_matters(rankbench):
     assert erm == erm.rstrip()
 
 
-@pytest.mark.parametrize("command", [["list"], ["plan", "--suite", "theory"]])
+@pytest.mark.parametrize("command", [["list"], pytest.param(["plan", "--suite", "theory"], marks=pytest.mark.full)])
 def test_no_marks_of_docstrings_are_printed(rankbench, command):
     shown = rankbench(*command)
     assert "[DMJ1" in shown.stdout
@@ -258,6 +258,7 @@ def test_a_component_with_its_parameters(rankbench):
     assert "skipped" in counts
 
 
+@pytest.mark.full
 def test_a_suite_and_a_suites_file_as_json(rankbench, tmp_path):
     path = tmp_path / "bad.toml"
     path.write_text('name = "other"\ntitle = "A bad one"\n')

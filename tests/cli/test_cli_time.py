@@ -175,6 +175,7 @@ def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, once: tuple[
     assert not (out / "base").exists()
 
 
+@pytest.mark.full
 def test_what_shares_a_cell_is_there_under_each_of_its_names(tmp_path: Path) -> None:
     """With ten judgments a query k=1000 is k=inf, and the second experiment has the cells of the first."""
     again = SUITE.replace("k=[1,inf]", "k=[1000,inf]")

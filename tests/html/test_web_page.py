@@ -312,6 +312,7 @@ class Deep(Method):
         raise NotImplementedError
 
 
+@pytest.mark.full
 def test_contenders_of_any_plugin_have_formula_source_and_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -278,6 +278,7 @@ def test_what_cannot_be_asked_for() -> None:
         rankbench.aggregate("nothing.csv")
 
 
+@pytest.mark.full
 def test_shipped_data_sets_are_ranked_by_any_column() -> None:
     found = rankbench.aggregate("international-results", by="tournament")
     cup = found.table.filter(query="FIFA World Cup")

@@ -242,6 +242,7 @@ def test_intervals_cover(method: Aggregator, tastes: tuple[float, float]) -> Non
     assert 0.93 - noise <= share <= 0.98 + noise
 
 
+@pytest.mark.full
 def test_resamples_have_the_variance_of_the_ways_added_up() -> None:
     """Each way's variance of win rates by formula: of sums over units, with the number of votes known."""
     frame = log(8, 3000, 60, 80, by_judge=1.0, by_query=0.3)

@@ -239,6 +239,7 @@ def test_rows_of_a_score_table_are_kept(tmp_path: Path) -> None:
     assert any("2 of 3 rows are left" in note for note in found.notes)
 
 
+@pytest.mark.full
 def test_a_run_belongs_to_its_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     stored(log(), tmp_path / "votes.csv")

@@ -54,6 +54,7 @@ def covered(seed: int) -> tuple[float, bool, bool]:
     return float(inside), bool(((low <= true) & (true <= high)).all()), best
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [trials(80), pytest.param(300, marks=pytest.mark.long)])
 def test_bands_and_changes_cover_on_walks(count: int) -> None:
     found = [covered(seed) for seed in range(count)]

@@ -154,6 +154,7 @@ def test_at_most_six_percent_of_logs_are_wrong(name: str, sizes: list[int], more
     assert share <= 0.06 + 0.007
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("votes", "least"), [(40, 0.5), (100, 0.9)])
 def test_categories_that_matter_are_found(votes: int, least: float) -> None:
     logs = trials(80)

@@ -52,6 +52,7 @@ def styles(axes: Any) -> dict[str, Style]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("suite", part_of(SUITES, 3))
 def test_styles_of_built_in_suites(tmp_path: Path, suite: str) -> None:
     of_suite: dict[str, Style] = {}

@@ -69,6 +69,7 @@ def mean_of(sampler: Sampler, label: str, split: str, race: int = 0) -> float:
     return float(sampler.means(arm, "ndcg", split, sampler.races[race].repetitions).mean())  # type: ignore[arg-type]
 
 
+@pytest.mark.full
 def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sampler]) -> None:
     before = dict(matplotlib.rcParams)
     one = pictures(samplers["figure-4"])

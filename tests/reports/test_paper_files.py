@@ -156,6 +156,7 @@ digests = {suffix: hashlib.sha256(data).hexdigest() for suffix, data in files.it
 """
 
 
+@pytest.mark.full
 def test_figures_have_text_and_the_same_bytes_in_every_process() -> None:
     here: dict[str, Any] = {}
     exec(DRAWN, here)

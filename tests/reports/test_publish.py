@@ -50,6 +50,7 @@ def test_pages_from_rows_are_those_from_the_journal(tmp_path: Path, suite: str) 
     assert any(name.startswith("figures/") for name in made)
 
 
+@pytest.mark.full
 def test_a_report_from_rows_is_that_from_the_journal(tmp_path: Path) -> None:
     out, again = tmp_path / "out", tmp_path / "again"
     run = ended(tmp_path / "run", synthetic.drawn("risk"))

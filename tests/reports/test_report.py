@@ -38,6 +38,7 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in report(folder).paths}
 
 
+@pytest.mark.full
 def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:
     plan = synthetic.drawn()
     order = np.random.default_rng(0).permutation(12).tolist()

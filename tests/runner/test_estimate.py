@@ -54,6 +54,7 @@ def short(tmp_path: Path) -> str:
 SMALL = suite_text('use = "erm:k=[1,10,inf],draws=2000"', 'use = "random-scores"', n="[2000, 32000]", repetitions=2)
 
 
+@pytest.mark.full
 def test_an_estimate_has_a_range_and_the_memory_of_all_processes(tmp_path: Path) -> None:
     """How near it comes is a benchmark: `tests/benchmarks/test_estimate_accuracy.py`."""
     made = api.planned(str(written(tmp_path / "small.toml", SMALL)))
@@ -296,6 +297,7 @@ class Choosy(Worker):
         return None if function is estimates.measure and arguments[2] < 0.2 else found
 
 
+@pytest.mark.full
 def test_small_blocks_that_fail_are_followed_by_larger_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "Worker", Choosy)
     found = estimate(api.planned(str(written(tmp_path / "small.toml", SMALL))))

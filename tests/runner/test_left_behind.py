@@ -93,6 +93,7 @@ def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[s
     nothing_is_left(tmp_path, program.pid)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("blocks", part_of([0, 3]))
 def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: dict[str, bytes], blocks: int) -> None:
     program = run(tmp_path, LONG, "--workers", "2")

@@ -180,6 +180,7 @@ with Store({folder!r}) as store:
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX thing")
 @pytest.mark.parametrize("blocks", part_of([5, 60, 200]))
 def test_kill_9_loses_at_most_the_block_in_flight(tmp_path: Path, blocks: int) -> None:

@@ -129,6 +129,7 @@ def test_votes_with_weights_are_not_dealt(tmp_path: Path) -> None:
     assert not any("cannot shuffle the early votes" in note for note in notes)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("times", [5, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("judges", [0, 60])

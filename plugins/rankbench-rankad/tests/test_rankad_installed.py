@@ -50,6 +50,7 @@ def test_rankbench_has_every_component(base, names):
         assert (str(component), bool(component.source), bool(component.summary())) == (name, True, True)
 
 
+@pytest.mark.full
 def test_the_suite_can_be_planned(run):
     shown = run("plan", "--suite", "rank-ad")
     assert shown.exit_code == 0, shown.output
