@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from certify_laws import GRADES, PHIS, RELEVANCE, THEOREM_2, disagreement, least, pairwise_risk, sides
 from hypothesis import given
 from hypothesis import strategies as st
@@ -252,7 +252,7 @@ def of_grades(name: str) -> Calibration:
     return rankbench.calibration(name, "ndcg", eps=[0.1, 0.2], steps=500)
 
 
-@pytest.mark.parametrize("name", ["regression", "cross-entropy", "listnet", "pairwise-hinge"])
+@pytest.mark.parametrize("name", part_of(["regression", "cross-entropy", "listnet", "pairwise-hinge"]))
 @given(
     weights=st.lists(st.integers(0, 9), min_size=7, max_size=7).filter(any),
     scores=st.lists(st.floats(-1, 1), min_size=3, max_size=3),

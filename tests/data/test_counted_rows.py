@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import trials
+from amounts import part_of, trials
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,11 +45,13 @@ def log(request: pytest.FixtureRequest) -> pl.DataFrame:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("count", "n", "freq", "Freq", "freq.", "votes", "# votes", "num_votes", "numVotes"),
-        *("Number of votes", "Total votes", "votes cast", "Number of ballots", "# of ballots", "Ballot count"),
-        "Count of voters",
-    ],
+    part_of(
+        [
+            *("count", "n", "freq", "Freq", "freq.", "votes", "# votes", "num_votes", "numVotes"),
+            *("Number of votes", "Total votes", "votes cast", "Number of ballots", "# of ballots", "Ballot count"),
+            "Count of voters",
+        ]
+    ),
 )
 def test_rows_with_counts_are_as_many_votes(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
     path = stored(log.rename({"count": name}), tmp_path / "log.csv")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import part_of
 from click.testing import CliRunner
 from data_files import rejected, written
 from hypothesis import HealthCheck, given, settings
@@ -149,9 +150,14 @@ VOTES = {
 }
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
-@pytest.mark.parametrize("name", VOTES)
+MARKS = ("utf-8-sig", "utf-16", "utf-16-be")
+"""Encodings that write a mark first."""
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "packed"),
+    part_of([(name, mark, packed) for name in VOTES for mark in MARKS for packed in (False, True)], 5),
+)
 def test_text_with_a_mark_is_read(tmp_path: Path, name: str, encoding: str, packed: bool) -> None:
     """Excel writes UTF-16 as "Unicode text", PowerShell by ``>``."""
     for folder in ("plain", "marked"):

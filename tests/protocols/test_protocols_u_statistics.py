@@ -327,12 +327,6 @@ def test_the_papers_populations_are_low_noise():
         Repair(noise="cyclic", paper=True).prepare(None, 1)
 
 
-def test_the_page_says_why_populations_have_this_law():
-    assumed = " ".join(Repair().assumptions())
-    assert "chosen before anything was trained, to make the limit of (12) wrong often" in assumed
-    assert "about a third of low-noise populations of four items, and on half with five" in assumed
-
-
 @pytest.mark.parametrize(("items", "said"), [(4, 1 / 3), (5, 1 / 2)])
 def test_how_often_the_limit_of_logistic_edges_is_wrong(items, said):
     """The shares that the page and the suite give: three standard errors of 1,000 populations are 0.047 at most."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from click.testing import CliRunner
 from data_files import stored
 from hypothesis import given
@@ -74,7 +74,7 @@ FORMS = [(where, form) for where in CONDITIONS for form in ("csv", "parquet")]
 FORMS += [(where, form) for where in list(CONDITIONS)[2:5] for form in ("ndjson", "parts", "frame")]
 
 
-@pytest.mark.parametrize(("where", "form"), FORMS)
+@pytest.mark.parametrize(("where", "form"), part_of(FORMS))
 def test_rows_of_a_condition_are_those_that_polars_keeps(where: str, form: str, tmp_path: Path) -> None:
     frame = log()
     kept = frame.filter(CONDITIONS[where])

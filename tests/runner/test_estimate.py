@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from amounts import part_of
 from click.testing import CliRunner
 from competing import task_of
 from data_files import written
@@ -88,31 +89,34 @@ ITEMS, LOSSES = "web10k-like:queries=40,features=8", ["ndcg"]
 
 @pytest.mark.parametrize(
     ("protocol", "dataset", "contender", "losses", "n", "share"),
-    [
-        ("btl:design=10,heldout=10", ITEMS, "erm", LOSSES, 400, 0.25),
-        ("graded", ITEMS, "random-scores", LOSSES, 1, 0.2),
-        (
-            "table-1:validation=100,test=100",
-            "movielens-like:users=80,movies=120,ratings=4000,seed=3",
-            "pair-risk:loss=linear",
-            [],
-            400,
-            0.25,
-        ),
-        ("aggregation", "", "borda", [], 400, 0.25),
-        ("selection", "cascade-clicks:seed=1", "cascade", LOSSES, 400, 0.25),
-        ("click-prediction:sessions=400", "cascade-clicks:seed=1", "cascade", [], 400, 0.25),
-        ("repair", "", "erm", [], 400, 0.25),
-        ("u-statistics", "", "u-statistic", ["deviation"], 400, 0.25),
-        ("theory", "", "pairwise-hinge", [], 1, 1.0),
-        ("own-log:folds=time", "LOG", "borda", [], 200, 1.0),
-        ("items", "LOG", "elo", [], 200, 0.25),
-        ("one-step-ahead:blocks=4", "LOG", "elo", [], 200, 0.4),
-        ("period-leaders:years=4", "LOG", "bradley-terry:penalty=firth", [], 200, 0.2),
-        ("left-advantage:years=10", "LOG", "bradley-terry:penalty=firth", [], 200, 1.0),
-        ("anomaly", "known-density", "knn-distance", [], 400, 0.25),
-        ("pair-risk:densities=2", "", "rank-ad:loss=hinge,sigma=0.5,landmarks=20", [], 400, 0.25),
-    ],
+    part_of(
+        [
+            ("btl:design=10,heldout=10", ITEMS, "erm", LOSSES, 400, 0.25),
+            ("graded", ITEMS, "random-scores", LOSSES, 1, 0.2),
+            (
+                "table-1:validation=100,test=100",
+                "movielens-like:users=80,movies=120,ratings=4000,seed=3",
+                "pair-risk:loss=linear",
+                [],
+                400,
+                0.25,
+            ),
+            ("aggregation", "", "borda", [], 400, 0.25),
+            ("selection", "cascade-clicks:seed=1", "cascade", LOSSES, 400, 0.25),
+            ("click-prediction:sessions=400", "cascade-clicks:seed=1", "cascade", [], 400, 0.25),
+            ("repair", "", "erm", [], 400, 0.25),
+            ("u-statistics", "", "u-statistic", ["deviation"], 400, 0.25),
+            ("theory", "", "pairwise-hinge", [], 1, 1.0),
+            ("own-log:folds=time", "LOG", "borda", [], 200, 1.0),
+            ("items", "LOG", "elo", [], 200, 0.25),
+            ("one-step-ahead:blocks=4", "LOG", "elo", [], 200, 0.4),
+            ("period-leaders:years=4", "LOG", "bradley-terry:penalty=firth", [], 200, 0.2),
+            ("left-advantage:years=10", "LOG", "bradley-terry:penalty=firth", [], 200, 1.0),
+            ("anomaly", "known-density", "knn-distance", [], 400, 0.25),
+            ("pair-risk:densities=2", "", "rank-ad:loss=hinge,sigma=0.5,landmarks=20", [], 400, 0.25),
+        ],
+        3,
+    ),
 )
 def test_a_part_of_a_block_is_a_block_that_a_protocol_computes(
     short: str, protocol: str, dataset: str, contender: str, losses: list[str], n: int, share: float
