@@ -24,7 +24,7 @@ References
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from rankbench.aggregators.likelihood.bradley_terry import PairFit, fit_bradley_terry, refitted
-from rankbench.aggregators.likelihood.covariance import sandwich
+from rankbench.aggregators.likelihood.covariance import sandwich, sandwich_draws
 from rankbench.aggregators.likelihood.covariate_fit import (
     Penalties,
     controlled_sandwich,
@@ -89,14 +89,13 @@ class PenalizedAggregator(ControlledAggregator):
         """Return whether the penalty is Firth's: its pseudo-votes are in the sandwich, and in no resample."""
         return self.penalty == "firth"
 
-    def by_firth(self, counts: PairCounts) -> bool:
-        """Return whether the scores of these counts are Firth's: of so many items there is no penalty."""
-        return self.penalty == "firth" and counts.m <= MOST_DENSE
-
     def scales(self, counts: PairCounts) -> Scales:
         """Return the connected components; without a penalty the strongly connected ones."""
-        penalized = self.strength() > 0 or self.by_firth(counts)
-        return connected_components(counts) if penalized else strongly_connected(counts)
+        return strongly_connected(counts) if self.unpenalized() else connected_components(counts)
+
+    def unpenalized(self) -> bool:
+        """Return whether there is no penalty at all."""
+        return self.strength() == 0 and self.penalty != "firth"
 
     @abstractmethod
     def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
@@ -118,7 +117,7 @@ class PenalizedAggregator(ControlledAggregator):
     ) -> NDArray[np.float64]:
         r"""Return the sandwich covariance, shape (m, m); of Davidson's model :math:`\log \nu` is uncertain too."""
         fit = self.fitted(counts) if self.own_ties else PairFit(scores, self.scales(counts), self.strength())
-        pseudo = pseudo_votes(counts, fit) if self.by_firth(counts) and fit.nu < np.inf else None
+        pseudo = pseudo_votes(counts, fit) if self.penalty == "firth" and fit.nu < np.inf else None
         return sandwich(fit, counts if clusters is None else clusters, pseudo)
 
     def _penalties(self, votes: CovariateVotes) -> Penalties:
@@ -156,7 +155,9 @@ class BradleyTerry(PenalizedAggregator):
     determinant of the information takes the place of the ridge ([F93]_, Jeffreys' prior): scores have next to no
     bias and are finite on each connected component; two items differ, if one won k of n, by
     log((k + 1/2) / (n - k + 1/2)). `rankbench aggregate` and the rankings of runs take it, for their intervals are of
-    the log-odds behind the votes. It takes an m x m matrix: of more than 4000 items it is ``penalty=none``.
+    the log-odds behind the votes. It takes shares of pairs in the information. Items of few opponents are eliminated
+    for them; where more than 4000 items are left, the shares of pairs of these are estimated, to 18% each, from random
+    projections: see `rankbench.aggregators.likelihood.elimination`.
 
     With ridge 0, or ``penalty=none``, it is plain maximum likelihood: scores exist, and sum to zero, within strongly
     connected components of "beat, or tied with" alone ([F57]_). A log is then ranked on as many scales;
@@ -186,9 +187,17 @@ class BradleyTerry(PenalizedAggregator):
 
     def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
         """Return the fit to counts, ties being half wins; see `fit_bradley_terry`."""
-        if self.by_firth(counts):
+        if self.penalty == "firth":
             return firth_bradley_terry(counts)
         return fit_bradley_terry(counts, ridge=self.strength(), start=start)
+
+    def error_draws(
+        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None, seed: int
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield normal errors of the scores with the covariance of the sandwich, about; see `sandwich_draws`."""
+        fit = PairFit(scores, self.scales(counts), self.strength())
+        pseudo = pseudo_votes(counts, fit) if self.penalty == "firth" else None
+        return sandwich_draws(fit, counts if clusters is None else clusters, pseudo, seed)
 
     def score_ends(
         self,
@@ -202,7 +211,7 @@ class BradleyTerry(PenalizedAggregator):
 
         See `rankbench.aggregators.likelihood.profile`.
         """
-        return profile_ends(counts, scores, items, level, known) if self.by_firth(counts) else None
+        return profile_ends(counts, scores, items, level, known) if self.penalty == "firth" else None
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores of one query's comparisons, shape (m,), all on one scale; ties are half wins.
@@ -229,12 +238,11 @@ class BradleyTerry(PenalizedAggregator):
         counts = resamples.counts
         if len(resamples.cells):
             fit, more = PairFit(scores, self.scales(counts), self.strength()), None
-            if self.by_firth(counts):
+            if self.penalty == "firth":
                 more = pseudo_votes(counts, fit)[0]
             return refitted(fit, resamples, more=more)
         # With a penalty an item that was not drawn has the score of one that nobody judged.
-        penalized = self.strength() > 0 or self.by_firth(counts)
-        return scores_of_each(self, resamples, None if penalized else self.scales(counts))
+        return scores_of_each(self, resamples, self.scales(counts) if self.unpenalized() else None)
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form, O(k + m) memory; None without a ridge, where a sample may have no maximum."""
@@ -289,7 +297,7 @@ class Davidson(PenalizedAggregator):
 
     def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
         """Return the fit to counts; see `fit_davidson`."""
-        if self.by_firth(counts):
+        if self.penalty == "firth":
             return firth_davidson(counts)
         return fit_davidson(counts, ridge=self.strength(), start=start)
 

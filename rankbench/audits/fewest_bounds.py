@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.audits.information import information_of_one
-from rankbench.interfaces.aggregator import CountAggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator
 from rankbench.ranking.votes import Votes
 
 _CELLS = 2e7
@@ -87,7 +87,7 @@ def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: i
     points = np.where(votes.ties, 0.5, votes.winners == low)
     kinds, times = np.unique(np.column_stack([pair, points, votes.weights]), axis=0, return_counts=True)
     judged = np.asarray(np.bincount(pair, votes.weights), np.float64)
-    if not (ridge or method.by_firth(counts)) or len(pairs) * len(kinds) > _CELLS:
+    if method.unpenalized() or counts.m > MOST_DENSE or len(pairs) * len(kinds) > _CELLS:
         return 0
     numbers = kinds[:, 0].astype(np.int64)
     known = _Known(first, leads, pairs // m, pairs % m, judged, ridge, numbers, kinds[:, 1], kinds[:, 2], times)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -257,6 +257,16 @@ class WithCovariance(Protocol):
 
     def prefers_covariance(self) -> bool:
         """Return whether intervals by formula cover better than intervals of resamples, with these parameters."""
+
+
+@runtime_checkable
+class WithErrorDraws(Protocol):
+    """Aggregators with a formula for errors of more scores than a covariance has room for."""
+
+    def error_draws(
+        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None, seed: int
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield errors of the scores, (K, m) at a time, with about the covariance of `WithCovariance`."""
 
 
 @runtime_checkable

@@ -183,13 +183,13 @@ RIDGE = Fact(
 )
 """Penalty on the scores that items are ranked by."""
 
-UNPENALIZED = Fact(
-    "unpenalized",
-    "Firth's penalty takes a matrix of all pairs of items, and {value:,.0f} items are too many. Scores have no penalty"
-    ", and each strongly connected component is a scale of its own",
+ESTIMATED = Fact(
+    "estimated",
+    "shares of pairs in Firth's penalty are exact but for pairs of the {value:,.0f} items with most opponents. There "
+    "they are estimated, to some 18% each, from random projections",
     about="contender",
 )
-"""Number of items, where it keeps scores from having Firth's penalty."""
+"""Number of items whose pairs have estimates in Firth's penalty."""
 
 COLUMN_FACTS = (MONTE_CARLO_ERROR, SHARE_COMPLETE)
 """Facts that are columns of ``leaderboard.csv``, in order."""

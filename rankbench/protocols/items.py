@@ -16,7 +16,7 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.cell import MAY_BE_FIRST, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.metric import RANKING_METRICS, RIDGE, UNPENALIZED, Fact, Metric
+from rankbench.interfaces.metric import ESTIMATED, RANKING_METRICS, RIDGE, Fact, Metric
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, pack, unpack
 from rankbench.interfaces.queries import Orders
@@ -26,8 +26,7 @@ from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
 from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, chosen_intervals, rank
-from rankbench.ranking.rank_ranges import LARGEST
-from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, ridge_of, unpenalized
+from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, estimated_items, ridge_of
 from rankbench.ranking.sampling_units import Units, too_few_judges_note, too_thin
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.ranking.votes import all_ones
@@ -56,7 +55,7 @@ class Items(LogProtocol):
         Metric(VOTES, "maximize", "Votes that an item is in, or ballots that name it."),
         Metric(MAY_BE_FIRST, "maximize", "1 of an item that may be the first, 0 of another one.", jumps=True),
     )
-    facts: ClassVar[tuple[Fact, ...]] = (RIDGE, UNPENALIZED)
+    facts: ClassVar[tuple[Fact, ...]] = (RIDGE, ESTIMATED)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
     layout: ClassVar[Layout] = "ranking"
     one_by_one: ClassVar[bool] = True
@@ -134,11 +133,6 @@ class Items(LogProtocol):
 
     def _ranking(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> ItemRanking:
         log, intervals = self._log(prepared, aggregator)
-        if self.replicates and len(log.items) > LARGEST and "irregular" not in aggregator.properties:
-            raise SpecError(
-                f"intervals compare all pairs of items, and {len(log.items):,} are too many (at most {LARGEST:,}); "
-                "set replicates=0 for none"
-            )
         return rank(log, aggregator, intervals=intervals, resamples=self.replicates, seed=seed)[0]
 
     def _log(self, prepared: Prepared, aggregator: Aggregator) -> tuple[RankedLog, Intervals | None]:
@@ -232,7 +226,7 @@ def _cell(cell: str, ranking: ItemRanking, log: RankedLog, aggregator: Aggregato
     facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.units.count if ranking.units else 0)}
     if np.isfinite(ranking.lower).any():
         facts["ridge"] = ridge_of(aggregator)
-    if isinstance(log, CountedVotes) and unpenalized(aggregator, len(log.items)):
-        facts["unpenalized"] = float(len(log.items))
+    if isinstance(log, CountedVotes) and (estimated := estimated_items(aggregator, log.counts)):
+        facts["estimated"] = float(estimated)
     losses: dict[tuple[str, Split], NDArray[np.float64]] = {(metric, "design"): one for metric, one in values.items()}
     return CellResult(cell, "done", "", math.nan, losses, {}, facts)

@@ -15,7 +15,7 @@ from rankbench.data.tables.checks import default_of
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.covariates import ControlTerm, sided_columns
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
 from rankbench.interfaces.table import with_column
 from rankbench.plugin.manager import get
@@ -104,6 +104,11 @@ def rank_controlled(
     clustered = by_judge(LogFacts(votes.count, votes.judge_count, votes.unsigned, few is not None), "sandwich")
     rows = covariate_votes(votes, by_judge=clustered)
     notes = [*_scale_notes(votes), *_separated(rows)]
+    if aggregator.config().get("penalty") == "firth" and len(votes.items) > MOST_DENSE:
+        notes.append(
+            f"with covariates Firth's penalty takes a matrix of all pairs of items, and {len(votes.items):,} items are "
+            "too many: scores and effects have no penalty"
+        )
     rows = rows.summed()
     aggregator.refuse_unidentified(rows)
     fit = aggregator.fit_controlled(rows)

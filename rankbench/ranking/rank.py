@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -18,16 +18,18 @@ from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.rank_ranges import (
+    LARGEST,
     MANY,
     any_place,
-    check_size,
     item_rank_ranges,
     less_known_mean,
+    many_errors,
+    many_rank_ranges,
     places,
     relative_covariance,
     score_intervals,
 )
-from rankbench.ranking.ranked_log import ItemTallies, RankedLog
+from rankbench.ranking.ranked_log import CountedVotes, ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import (
     JUDGES,
     Units,
@@ -128,6 +130,40 @@ def with_covariance(
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
     known = errors or RangeErrors(covariance, freedom_of(units))
     return ItemRanking(items, scores, lower, upper, *ranges, scales, units, errors=known)
+
+
+def with_draws(
+    log: RankedLog,
+    scores: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    blocks: Iterable[NDArray[np.float64]],
+    *,
+    known: bool,
+    relative: bool,
+) -> tuple[ItemRanking, list[str]]:
+    """Return a ranking of many items with intervals by draws of the errors of scores, (K, m) at a time; and a note.
+
+    Parameters
+    ----------
+    known : bool
+        Variances are known: by a formula, of independent votes.
+    relative : bool
+        As of `with_covariance`.
+    """
+    units, m = log.units, len(scores)
+    if relative:
+        enough = judged_enough(units)
+        blocks = (less_known_mean(block, scales, enough) for block in blocks)
+        scores = less_known_mean(scores[None], scales, enough)[0]
+    errors = many_errors(scores, scales, units, blocks)
+    freedom = np.full(m, np.inf) if known else freedom_of(units)
+    low, high, first = many_rank_ranges(scores, errors, scales, units, freedom)
+    lower, upper = score_intervals(scores, errors.se, units)
+    note = (
+        f"ranges of ranks of more than {LARGEST:,} items are by simultaneous intervals of scores, some 10% wider than "
+        "comparisons of all pairs"
+    )
+    return ItemRanking(log.items, scores, lower, upper, low, high, first, scales, units), [note]
 
 
 _LEVEL = 0.95
@@ -303,7 +339,7 @@ def rank(
     ContenderDiverged
         There are no finite scores, or they are too far apart.
     InputError
-        More items than intervals can compare.
+        More items than a formula has intervals for.
     SpecError
         Intervals that the method cannot have, or more items than it can rank.
     """
@@ -312,8 +348,6 @@ def rank(
             f"{aggregator.name!r} has no formula for sandwich intervals, as bradley-terry has; take bootstrap or judges"
         )
     irregular = "irregular" in aggregator.properties
-    if intervals is not None and not irregular:
-        check_size(len(log.items))
     scores = log.scores(aggregator)
     scales = log.scales(aggregator)
     notes = log.notes(aggregator)
@@ -322,10 +356,17 @@ def rank(
     if irregular:
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
         return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
-    units, relative = log.units, aggregator.only_differences()
+    units, relative, many = log.units, aggregator.only_differences(), len(scores) > LARGEST
     if by_formula(intervals, aggregator):
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
+        if many:
+            if not judged_enough(units).any():
+                return unknown(log.items, scores, scales, units), [*notes, *interval_notes(log)]
+            known = not log.by_judge and isinstance(log, CountedVotes) and not log.counts.weighted
+            draws = log.error_draws(aggregator, scores, seed)
+            ranking, more = with_draws(log, scores, scales, draws, known=known, relative=relative)
+            return ranking, [*notes, *more, *interval_notes(log)]
         covariance, more = log.covariance(aggregator, scores)
         errors = log.range_errors(aggregator, scores, covariance, 0, seed)
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
@@ -344,6 +385,9 @@ def rank(
         return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
     # G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations are widened for it.
     deviations = (kept - scores) * np.sqrt(units.count / (units.count - 1))
+    if many:
+        ranking, more = with_draws(log, scores, scales, [deviations], known=False, relative=relative)
+        return ranking, [*notes, *more]
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
     if (errors := log.range_errors(aggregator, scores, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)

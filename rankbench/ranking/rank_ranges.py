@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from rankbench.stats.multiple_tests import told_apart
 from rankbench.stats.simultaneous import FEW
 
 LARGEST = 4000
-"""Most items whose differences are compared: matrices of 128 MB."""
+"""Most items whose differences are compared, all pairs of them: matrices of 128 MB."""
 
 MANY = 500
 """With more items the maximum over all pairs takes long, and gains little over Holm's levels."""
@@ -46,12 +47,16 @@ def less_known_mean(
     would make the intervals of all others wide. Numbers of a scale whose items are all known, or none, stay as they
     are.
     """
-    found = values.copy()
-    for scale in np.unique(scales[~known]):
-        own = scales == scale
-        if (own & known).any():
-            found[:, own] -= values[:, own & known].mean(axis=1, keepdims=True)
-    return found
+    members = np.flatnonzero(known)
+    members = members[np.argsort(scales[members], kind="stable")]
+    if not len(members):
+        return values.copy()
+    of, starts, sizes = np.unique(scales[members], return_index=True, return_counts=True)
+    means = np.zeros((len(values), int(scales.max()) + 1))
+    means[:, of] = np.add.reduceat(values[:, members], starts, axis=1) / sizes
+    mixed = np.zeros(means.shape[1], np.bool_)
+    mixed[scales[~known]] = True
+    return np.asarray(values - (means * mixed)[:, scales])
 
 
 def relative_covariance(
@@ -169,6 +174,83 @@ def item_rank_ranges(
         possible=low == 1,
     )
     return RankRanges(low, high, best)
+
+
+class ManyErrors(NamedTuple):
+    """Errors of more scores than a covariance has room for.
+
+    Attributes
+    ----------
+    se, behind : ndarray of float64, shape (m,)
+        Standard errors of the scores, and of their distances from the first score of the scale.
+    """
+
+    se: NDArray[np.float64]
+    behind: NDArray[np.float64]
+
+
+def many_errors(
+    scores: NDArray[np.float64], scales: NDArray[np.int64], units: Units, blocks: Iterable[NDArray[np.float64]]
+) -> ManyErrors:
+    """Return the errors of scores by draws of their errors, (K, m) at a time.
+
+    Distances are from the first item of each scale that ten votes judged.
+    """
+    leader = _leaders(scores, scales, judged_enough(units))
+    own, behind, count = np.zeros(len(scores)), np.zeros(len(scores)), 0
+    for block in blocks:
+        own += (block**2).sum(axis=0)
+        behind += ((block - block[:, leader]) ** 2).sum(axis=0)
+        count += len(block)
+    return ManyErrors(np.sqrt(own / count), np.sqrt(behind / count))
+
+
+def _leaders(scores: NDArray[np.float64], scales: NDArray[np.int64], judged: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the first judged item of each item's scale, (m,)."""
+    order = np.lexsort((-scores, ~judged, scales))
+    _, begin, of = np.unique(scales[order], return_index=True, return_inverse=True)
+    leader = np.empty(len(scores), np.int64)
+    leader[order] = order[begin][of.reshape(-1)]
+    return leader
+
+
+def many_rank_ranges(
+    scores: NDArray[np.float64],
+    errors: ManyErrors,
+    scales: NDArray[np.int64],
+    units: Units,
+    freedom: NDArray[np.float64],
+    level: float = 0.95,
+) -> RankRanges:
+    """Return the places that each of many items may hold, and the items that may be first.
+
+    By simultaneous intervals of scores, at Bonferroni's level for all of them: an item is better than those whose
+    intervals are below its own. They need no covariance, hold for any, and are some 10% wider than tests of all pairs.
+    Items that may be first are those that the first one is not significantly ahead of, by one comparison an item.
+    """
+    from scipy.special import stdtrit
+
+    m = len(scores)
+    known, unit = judged_enough(units) & (errors.se > _unit(scores)), _unit(scores)
+    if not known.any():
+        return any_place(m)
+    low, high, first = any_place(m)
+    half = -stdtrit(freedom, (1 - level) / 2 / known.sum()) * errors.se
+    leader = _leaders(scores, scales, judged_enough(units))
+    order = np.argsort(scales, kind="stable")
+    for items in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
+        among = items[known[items]]
+        if len(among) < 2:
+            continue
+        lower, upper = scores[among] - half[among], scores[among] + half[among]
+        low[among] += len(among) - np.searchsorted(np.sort(lower), upper, side="right")
+        high[among] -= np.searchsorted(np.sort(upper), lower, side="left")
+        best = leader[among]
+        compared = (errors.behind[among] > unit) & known[best]
+        critical = -stdtrit(np.minimum(freedom[among], freedom[best]), (1 - level) / (len(among) - 1))
+        behind = compared & (scores[best] - scores[among] > critical * errors.behind[among])
+        first[among] = (low[among] == 1) & ~behind
+    return RankRanges(low, high, first)
 
 
 def any_place(m: int) -> RankRanges:

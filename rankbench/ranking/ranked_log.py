@@ -11,10 +11,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.aggregators.likelihood.davidson_firth import core_size
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator, WithProfile
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator, WithErrorDraws, WithProfile
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
-from rankbench.interfaces.metric import UNPENALIZED
+from rankbench.interfaces.metric import ESTIMATED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 from rankbench.interfaces.resamples import draws_of, resamples_of
 from rankbench.ranking.rank_ranges import relative_covariance
@@ -73,9 +74,10 @@ def ridge_of(aggregator: Aggregator) -> float:
     return float(said.get("ridge", 0.0)) if said.get("penalty", "ridge") == "ridge" else 0.0
 
 
-def unpenalized(aggregator: Aggregator, m: int) -> bool:
-    """Return whether Firth's penalty, an aggregator's parameter ``penalty``, is left out as there are so many items."""
-    return aggregator.config().get("penalty") == "firth" and m > MOST_DENSE
+def estimated_items(aggregator: Aggregator, counts: PairCounts) -> int:
+    """Return how many items have estimates in Firth's penalty, an aggregator's parameter ``penalty``; 0: none."""
+    core = core_size(counts) if aggregator.config().get("penalty") == "firth" and counts.m > MOST_DENSE else 0
+    return core if core > MOST_DENSE else 0
 
 
 class RankedLog(ABC):
@@ -129,6 +131,21 @@ class RankedLog(ABC):
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
         """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
+
+    def error_draws(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], seed: int
+    ) -> Iterator[NDArray[np.float64]]:
+        """Return errors of more scores than `covariance` has room for, (K, m) at a time.
+
+        Raises
+        ------
+        InputError
+            The aggregator has no formula for them.
+        """
+        raise InputError(
+            f"there is no formula for intervals of {len(self.items):,} items (at most {MOST_DENSE:,}); take "
+            "bradley-terry and --intervals sandwich, or bootstrap"
+        )
 
     def score_ends(
         self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
@@ -219,6 +236,15 @@ class CountedVotes(RankedLog):
         clusters = self.data if isinstance(self.data, ClusterCounts) else None
         return covariance_of(aggregator, self.counts, scores, clusters), []
 
+    def error_draws(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], seed: int
+    ) -> Iterator[NDArray[np.float64]]:
+        """Return errors of more scores than `covariance` has room for, (K, m) at a time."""
+        if not isinstance(aggregator, WithErrorDraws) or not self.one_way:
+            return super().error_draws(aggregator, scores, seed)
+        clusters = self.data if isinstance(self.data, ClusterCounts) else None
+        return aggregator.error_draws(self.counts, scores, clusters, seed)
+
     def score_ends(
         self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
     ) -> NDArray[np.float64] | None:
@@ -259,8 +285,8 @@ class CountedVotes(RankedLog):
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
         own, connected = len(scales_of(aggregator, self.counts)), len(connected_components(self.counts))
-        m = len(self.items)
-        remarks = [UNPENALIZED.sentence.format(value=m)] if unpenalized(aggregator, m) else []
+        estimated = estimated_items(aggregator, self.counts)
+        remarks = [ESTIMATED.sentence.format(value=estimated)] if estimated else []
         if own <= connected:
             return remarks
         groups = "all items are connected" if connected == 1 else f"chains of comparisons connect {connected} groups"

@@ -18,7 +18,6 @@ from rankbench.aggregators.likelihood.davidson_firth import (
     firth_davidson,
     pseudo_votes,
 )
-from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.resamples import resamples_of
 from rankbench.ranking.count import count_pairs
@@ -182,29 +181,15 @@ def test_resamples_have_the_pseudo_votes_of_the_log() -> None:
         np.testing.assert_allclose(row, method.from_counts(one), atol=0.03)
 
 
-def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_estimated_of_many_items_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scales are the connected components, of however many items."""
     counts = drawn(6, 30, m=8)
     method = BradleyTerry(penalty="firth")
-    for module in ("aggregators.bradley_terry", "aggregators.likelihood.davidson_firth", "ranking.ranked_log"):
-        monkeypatch.setattr(f"rankbench.{module}.MOST_DENSE", 7)
-    np.testing.assert_array_equal(method.from_counts(counts), BradleyTerry(penalty="none").from_counts(counts))
-    assert method.scales(counts).scale_of.tolist() == BradleyTerry(ridge=0).scales(counts).scale_of.tolist()
-    (note, *_) = CountedVotes(counts).notes(method)
-    assert note.startswith(
-        "Firth's penalty takes a matrix of all pairs of items, and 8 items are too many. Scores have no"
-    )
+    assert CountedVotes(counts).notes(method) == []
+    for module in ("ranking.ranked_log", "aggregators.likelihood.laplacian_system"):
+        monkeypatch.setattr(f"rankbench.{module}.MOST_DENSE", 5)
+    monkeypatch.setattr("rankbench.aggregators.likelihood.elimination.MOST_NEIGHBORS", 2)
+    (note,) = CountedVotes(counts).notes(method)
+    assert note.startswith("shares of pairs in Firth's penalty are exact but for pairs of the 8 items")
+    assert len(method.scales(counts)) == 1
     assert CountedVotes(counts).notes(BradleyTerry()) == []
-    with pytest.raises(InputError, match=r"too large a matrix \(at most 7 items\)"):
-        firth_bradley_terry(counts)
-
-
-def test_one_penalty_at_a_time() -> None:
-    from rankbench.interfaces.aggregator import Aggregator
-    from rankbench.plugin import manager
-
-    assert str(manager.get(Aggregator, "bradley-terry:penalty=firth")) == "bradley-terry:penalty=firth"
-    with pytest.raises(SpecError, match="a ridge goes with penalty=ridge"):
-        manager.get(Aggregator, "bradley-terry:ridge=2,penalty=firth")
-    np.testing.assert_array_equal(
-        BradleyTerry(penalty="none").from_counts(drawn(7, 100)), BradleyTerry(ridge=0).from_counts(drawn(7, 100))
-    )

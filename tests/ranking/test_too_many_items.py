@@ -17,7 +17,6 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.plugin import manager
 from rankbench.protocols.items import Items
-from rankbench.ranking import rank_ranges
 from rankbench.ranking.log_dataset import log_file
 from rankbench.ranking.votes import Votes, load_votes
 
@@ -80,30 +79,55 @@ def test_others_rank_any_number(name: str) -> None:
     assert rankbench.aggregate(tied, name).table.height == M
 
 
-@pytest.mark.parametrize("name", ["win-rate", "elo", "bradley-terry"])
-def test_intervals_of_votes_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="12,000 are too many"):
-        rankbench.aggregate(chain(M), name, intervals="bootstrap", replicates=2)
+@pytest.mark.parametrize("name", ["win-rate", "elo", "bradley-terry", "bradley-terry:penalty=firth"])
+def test_intervals_of_votes_take_no_matrix(name: str) -> None:
+    """A chain: nobody has the ten votes that an interval takes, and every item is on one scale."""
+    found = rankbench.aggregate(chain(M), name, intervals="auto", replicates=2)
+    assert found.table["scale"].unique().to_list() == [1]
+    assert found.table["lower"].null_count() == M
+    assert found.table.select("rank_low", "rank_high").unique().rows() == [(1, M)]
 
 
-def test_intervals_of_ballots_and_clicks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_ranges, "LARGEST", 2)
-    ballots = pl.DataFrame({"query_id": ["q"] * 4, "ranking": [[["a"], ["b"], ["c"]]] * 4})
-    clicks = pl.DataFrame(
-        {"query_id": ["q"] * 4, "session_id": list("stuv"), "shown": [["a", "b", "c"]] * 4, "clicked": [[1]] * 4}
-    )
-    for log, method in ((ballots, "win-rate"), (clicks, "click-through-rate")):
-        with pytest.raises(InputError, match="3 are too many"):
-            rankbench.aggregate(log, method, intervals="bootstrap", replicates=2)
+def tournament(m: int, seed: int = 1) -> pl.DataFrame:
+    """Return forty votes of each item with near ones."""
+    rng = np.random.default_rng(seed)
+    a = rng.permutation(np.repeat(np.arange(m), 20))
+    b = (a + rng.integers(1, 7, size=len(a))) % m
+    won = rng.random(len(a)) < 1 / (1 + np.exp(0.3 * (a - b)))
+    return pl.DataFrame({"winner": np.where(won, a, b), "loser": np.where(won, b, a)}).cast(pl.String)
+
+
+@pytest.mark.parametrize("intervals", ["sandwich", "bootstrap", "judges"])
+def test_many_items_have_the_intervals_of_few(intervals: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the method changes, standard errors are the same but for the draws, and ranges a little wider."""
+    log = tournament(30).with_columns(judge=pl.int_range(pl.len()).mod(60).cast(pl.String))
+    whole = rankbench.aggregate(log, intervals=intervals).table
+    for module in ("ranking.rank", "interfaces.aggregator"):
+        monkeypatch.setattr(f"rankbench.{module}.{'LARGEST' if module == 'ranking.rank' else 'MOST_DENSE'}", 20)
+    many = rankbench.aggregate(log, intervals=intervals)
+    assert many.table["item"].to_list() == whole["item"].to_list()
+    np.testing.assert_array_equal(many.table["score"], whole["score"])
+    widths = [(table["upper"] - table["lower"]).to_numpy() for table in (many.table, whole)]
+    np.testing.assert_allclose(widths[0], widths[1], rtol=0.3)
+    assert 0.9 < widths[0].mean() / widths[1].mean() < 1.1
+    places = [(table["rank_high"] - table["rank_low"]).to_numpy() for table in (many.table, whole)]
+    assert 0.95 < places[0].mean() / places[1].mean() < 1.4
+    assert many.table["may_be_first"][0]
+    assert 0 < many.table["may_be_first"].sum() < 15
+    assert any("by simultaneous intervals of scores" in note for note in many.notes)
+
+
+def test_intervals_that_take_a_matrix_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankbench.ranking.rank.LARGEST", 20)
+    tied = tournament(30).with_columns(tie=pl.int_range(pl.len()) % 3 == 0)
+    with pytest.raises(InputError, match="no formula for intervals of 30 items"):
+        rankbench.aggregate(tied, "davidson:penalty=firth", intervals="auto")
 
 
 @pytest.mark.full
-def test_a_run_skips_the_contender(votes: Votes, tmp_path: Path) -> None:
+def test_a_run_ranks_them(votes: Votes, tmp_path: Path) -> None:
     path = stored(chain(M), tmp_path / "chain.parquet")
-    with pytest.raises(InputError, match="too many"):
-        rank_items(votes, aggregator("win-rate"), replicates=2)
-    with pytest.raises(SpecError, match="set replicates=0"):
-        Items(replicates=2)._ranking(Items(replicates=2).prepare(log_file(path), 1), aggregator("win-rate"), 0)
+    assert rank_items(votes, aggregator("win-rate"), replicates=2).high.tolist() == [M] * M
     plain = Items(replicates=0).prepare(log_file(path), 1)
     for name in ("win-rate", *SPARSE):
         found = Items(replicates=0)._ranking(plain, aggregator(name), 0)

@@ -116,7 +116,12 @@ class PairFit:
 
 
 def fit_bradley_terry(
-    counts: PairCounts, *, ridge: float = 0.0, start: NDArray[np.float64] | None = None, tolerance: float = 1e-6
+    counts: PairCounts,
+    *,
+    ridge: float = 0.0,
+    start: NDArray[np.float64] | None = None,
+    tolerance: float = 1e-6,
+    graph: Laplacian | None = None,
 ) -> PairFit:
     r"""Maximize the Bradley-Terry likelihood [BT52]_ of counted judgments, perhaps with a ridge; ties are half wins.
 
@@ -148,6 +153,8 @@ def fit_bradley_terry(
         errors below 1e-10 where several steps were taken. A `start` so near that the first step is the last one
         leaves an error of up to that step: systems are solved the more tightly, the nearer the
         maximum is beside the start.
+    graph : Laplacian, optional
+        Of these pairs, where several fits share one.
 
     Raises
     ------
@@ -173,7 +180,9 @@ def fit_bradley_terry(
     won, lost = np.zeros(counts.m), np.zeros(counts.m)
     item_sums(inside.starts, inside.high, forward, backward, won, lost)
     rows = fast_rows(inside.starts, inside.high)
-    judged, graph = rows.judged(forward, backward), Laplacian(rows.starts, rows.high, ridge, scales)
+    judged = rows.judged(forward, backward)
+    if graph is None or rows.given is not None or len(graph.high) != len(rows.high):
+        graph = Laplacian(rows.starts, rows.high, ridge, scales)
     first = np.clip(np.log((won + 0.5) / (lost + 0.5)), -30, 30) if start is None else np.array(start, np.float64)
     scores = scales.centered(first)
     gradient, step, curvature = np.empty(counts.m), np.empty(counts.m), np.empty(len(judged))

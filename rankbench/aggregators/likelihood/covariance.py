@@ -11,12 +11,14 @@ References
 .. [W82] H. White. Maximum likelihood estimation of misspecified models. Econometrica 50(1), 1982.
 .. [LZ86] K.-Y. Liang and S. L. Zeger. Longitudinal data analysis using generalized linear
    models. Biometrika 73(1), 1986.
+.. [Liu88] R. Y. Liu. Bootstrap procedures under some non-i.i.d. models. Annals of Statistics 16(4), 1988.
 .. [BM02] R. M. Bell and D. F. McCaffrey. Bias reduction in standard errors for linear regression with
    multi-stage samples. Survey Methodology 28(2), 2002.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import PairFit
 from rankbench.aggregators.likelihood.davidson_firth import tie_chances
-from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+from rankbench.aggregators.likelihood.laplacian_system import TOGETHER, Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
@@ -194,20 +196,77 @@ def sandwich(
         meat += _clustered(said, data, bread)
     else:
         cells = np.stack([counts.forward, counts.backward, counts.ties])
-        meat += said.middle(graph, cells, *_reduced_votes(said, graph, bread))
+        spread, m = graph.distances(bread[: graph.m, : graph.m]), graph.m
+        gap = rest = np.zeros(len(spread))
+        if said.more:
+            gap, rest = bread[graph.low, m] - bread[graph.high, m], np.full(len(spread), bread[m, m])
+        meat += said.middle(graph, cells, *_reduced_votes(said, spread, gap, rest))
     result: NDArray[np.float64] = bread @ meat @ bread
     return result[: counts.m, : counts.m]
 
 
+DRAWS = 512
+"""Draws that stand for the covariance of many scores: a standard error of 3% on a standard error."""
+
+
+def sandwich_draws(
+    fit: PairFit, data: PairCounts | ClusterCounts, pseudo: NDArray[np.float64] | None, seed: int
+) -> Iterator[NDArray[np.float64]]:
+    r"""Yield errors of Bradley-Terry scores, (K, m) at a time, whose covariance is that of `sandwich` ([Liu88]_).
+
+    Each cluster's pull on the fit is given a random sign, :math:`\Sigma \sum_g \pm \tilde u_g`: nothing of size m x m
+    is made. All votes of a pair have one sign. Where judgments are by cluster, each sum of a cluster on a pair is
+    corrected for its own pull alone.
+
+    Parameters
+    ----------
+    fit : PairFit
+        Without ties of their own.
+    data, pseudo
+        As for `sandwich`.
+    seed : int
+    """
+    from scipy.sparse import csr_array
+
+    from rankbench.aggregators.kernels.elimination import random_sides
+
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    said, inside = said_by_votes(counts, fit, pseudo), np.ones(len(counts), np.bool_)
+    if fit.ridge == 0:
+        inside = fit.scales.scale_of[counts.low] == fit.scales.scale_of[counts.high]
+    kept = counts if inside.all() else counts.select(inside)
+    graph, edge = Laplacian(kept.starts, kept.high, fit.ridge, fit.scales), (said.judged(counts) * said.bend)[inside]
+    solve, spread = graph.solver(edge), np.zeros(len(counts))
+    spread[inside] = graph.resistances(edge)
+    squares = (said.pseudo * said.slope**2).sum(axis=0)
+    clustered = None
+    if isinstance(data, ClusterCounts):
+        pair, way = np.divmod(data.cells, 3)
+        pull = data.weights * said.bend[pair] * spread[pair]
+        of = data.weights * said.slope[way, pair] / np.sqrt(1 - np.minimum(pull, 0.9))
+        items = np.stack([counts.low[pair], counts.high[pair]], axis=1).reshape(-1)
+        rows = csr_array((np.stack([of, -of], axis=1).reshape(-1), items, 2 * data.starts), shape=(len(data), counts.m))
+        clustered = rows.T.tocsr()
+    else:
+        slope, _ = _reduced_votes(said, spread, np.zeros_like(spread), np.zeros_like(spread))
+        squares += (np.stack([counts.forward, counts.backward, counts.ties]) * slope**2).sum(axis=0)
+    rng = np.random.default_rng([seed, 7])
+    for first in range(0, DRAWS, 2 * TOGETHER):
+        sides = np.zeros((counts.m, 2 * TOGETHER))
+        random_sides(kept.starts, kept.high, squares[inside], first + (seed << 20), sides)
+        if clustered is not None:
+            sides += clustered @ rng.choice([-1.0, 1.0], size=(clustered.shape[1], 2 * TOGETHER))
+        yield solve(graph.scales.centered(sides.T) if graph.ridge == 0 else np.ascontiguousarray(sides.T))
+
+
 def _reduced_votes(
-    said: SaidByVotes, graph: Laplacian, bread: NDArray[np.float64]
+    said: SaidByVotes, spread: NDArray[np.float64], gap: NDArray[np.float64], rest: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what single votes say by the difference and by the parameter, corrected for their pull, (3, P) each."""
-    spread, m = graph.distances(bread[: graph.m, : graph.m]), graph.m
-    gap = rest = np.zeros(len(spread))
-    if len(bread) > m:
-        gap = bread[graph.low, m] - bread[graph.high, m]
-        rest = np.full(len(spread), bread[m, m])
+    """Return what single votes say by the difference and by the parameter, corrected for their pull, (3, P) each.
+
+    `spread`, `gap` and `rest` are the variance of the difference, its covariance with the parameter, and the
+    parameter's variance, shape (P,).
+    """
     slope, extra = said.slope.copy(), said.extra.copy()
     a, b, share = said.slope, said.extra, 1.0
     for term in range(1, TERMS + 1):

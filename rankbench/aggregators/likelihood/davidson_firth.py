@@ -18,6 +18,7 @@ each fit is Newton's, from the one before.
 
 References
 ----------
+.. [A65] D. G. Anderson. Iterative procedures for nonlinear integral equations. Journal of the ACM 12(4), 1965.
 .. [D70] R. R. Davidson. On extending the Bradley-Terry model to accommodate ties in paired
    comparison experiments. Journal of the American Statistical Association 65(329), 1970.
 .. [F93] D. Firth. Bias reduction of maximum likelihood estimates. Biometrika 80(1), 1993.
@@ -34,9 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import PairFit, fit_bradley_terry
-from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+from rankbench.aggregators.likelihood.laplacian_system import DENSE_INVERSE, Laplacian
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected, within
 
 _STEPS = 200
@@ -180,6 +180,12 @@ _TURNS = 500
 _CLOSE = 1e-9
 """The last turn changes no score by more."""
 
+_SETTLED, _NEAR, _LOOSE = 1e-6, 1e-3, 0.03
+"""Turns with a core that is computed, or estimated, anew change no score by more; between, the last one by a share."""
+
+_PLAIN, _KEPT = 3, 6
+"""Turns before the first that is mixed, and most that are."""
+
 _LEAST = 1e-300
 """Rounding makes no pseudo-vote negative: each pair has some both ways, and all of a component are on one scale."""
 
@@ -190,8 +196,10 @@ _INNER = 1e-10
 def firth_bradley_terry(counts: PairCounts) -> PairFit:
     """Maximize the Bradley-Terry likelihood with Firth's penalty, ties being half wins.
 
-    O(m^3) a turn; there are some ten turns, more where items have a few votes each: each turn leaves a share of the
-    error that falls as votes become more, from a half, of one vote a pair, down to nothing.
+    There are some ten turns, more where items have a few votes each: each turn leaves a share of the error that falls
+    as votes become more, from a half, of one vote a pair, down to nothing; turns are mixed. A turn takes O(m^3) of up
+    to 500 items. Of more, items of few opponents are eliminated, and shares of the pairs of what is left are held for
+    some turns: see `Laplacian.resistances`.
 
     Parameters
     ----------
@@ -206,7 +214,7 @@ def firth_bradley_terry(counts: PairCounts) -> PairFit:
     Raises
     ------
     InputError
-        No pairs, or more than 4000 items.
+        No pairs.
     ContenderDiverged
         The turns do not come to rest.
     """
@@ -216,11 +224,13 @@ def firth_bradley_terry(counts: PairCounts) -> PairFit:
 
     def fit(more: NDArray[np.float64], start: PairFit | None) -> PairFit:
         padded = replace(votes, forward=forward + more[0], backward=backward + more[1])
-        return fit_bradley_terry(padded, start=None if start is None else start.scores, tolerance=_INNER)
+        return fit_bradley_terry(padded, start=None if start is None else start.scores, tolerance=_INNER, graph=graph)
 
     graph = _graph(counts)
     first = np.full((2, len(counts)), _even_share(graph) / 2)
-    found = _in_turns(fit, lambda one: _half_hats(counts, graph, one.scores), first)
+    if graph.m > DENSE_INVERSE:
+        first = _half_hats(counts, graph, np.zeros(counts.m))
+    found = _in_turns(graph, fit, lambda one: _half_hats(counts, graph, one.scores), first)
     return replace(found, scales=graph.scales)
 
 
@@ -261,7 +271,7 @@ def firth_davidson(counts: PairCounts) -> PairFit:
         return fit_davidson(padded, start=start.scores, start_nu=start.nu, tolerance=_INNER)
 
     first = np.full((3, len(counts)), _even_share(graph) / 3)
-    found = _in_turns(fit, lambda one: _davidson_hats(counts, graph, one), first)
+    found = _in_turns(graph, fit, lambda one: _davidson_hats(counts, graph, one), first)
     return replace(found, scales=graph.scales)
 
 
@@ -283,19 +293,23 @@ def pseudo_votes(counts: PairCounts, fit: PairFit) -> NDArray[np.float64]:
     return np.stack([half, half, np.zeros(len(half))])
 
 
+def core_size(counts: PairCounts) -> int:
+    """Return how many items are left where items of few opponents are eliminated."""
+    return _graph(counts).core.m
+
+
 def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: PairFit) -> NDArray[np.float64]:
     chances = np.stack(tie_chances(graph, fit.scores, float(np.log(fit.nu))))
     p, q, r = chances
     judged = counts.forward + counts.backward + counts.ties
-    inverse = graph.inverse(judged * (p + q - (p - q) ** 2) / 4)
-    cross = graph.item_sums(-judged * r * (p - q) / 2)
-    ahead = inverse @ cross
+    bend, cross = judged * (p + q - (p - q) ** 2) / 4, graph.item_sums(-judged * r * (p - q) / 2)
+    ahead = graph.solver(bend)(graph.balanced(cross)[None])[0]
     spread = 1 / (float(judged @ (r * (p + q))) - float(cross @ ahead))
     gap = ahead[graph.low] - ahead[graph.high]
     # Score of an outcome by the difference and by log nu, less its mean.
     by_lead = np.array([[0.5], [-0.5], [0.0]]) - (p - q) / 2
     by_tie = np.array([[0.0], [0.0], [1.0]]) - r
-    form = by_lead**2 * (graph.distances(inverse) + gap**2 * spread)
+    form = by_lead**2 * (graph.resistances(bend) + gap**2 * spread)
     form += spread * (by_tie**2 - 2 * by_lead * by_tie * gap)
     return np.asarray(np.maximum(judged * chances * form / 2, _LEAST), np.float64)
 
@@ -303,8 +317,6 @@ def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: PairFit) -> NDArra
 def _check(counts: PairCounts) -> None:
     if not len(counts):
         raise InputError("there are no comparisons to fit")
-    if counts.m > MOST_DENSE:
-        raise InputError(f"Firth's penalty of {counts.m} items takes too large a matrix (at most {MOST_DENSE} items)")
 
 
 def _graph(counts: PairCounts) -> Laplacian:
@@ -322,21 +334,57 @@ def _half_hats(counts: PairCounts, graph: Laplacian, scores: NDArray[np.float64]
 
     lead = scores[graph.low] - scores[graph.high]
     edge = (counts.forward + counts.backward + counts.ties) * expit(lead) * expit(-lead)
-    half = np.maximum(edge * graph.distances(graph.inverse(edge)) / 2, _LEAST)
+    half = np.maximum(edge * graph.resistances(edge) / 2, _LEAST)
     return np.stack([half, half])
 
 
 def _in_turns(
+    graph: Laplacian,
     fit: Callable[[NDArray[np.float64], PairFit | None], PairFit],
     added: Callable[[PairFit], NDArray[np.float64]],
     first: NDArray[np.float64],
 ) -> PairFit:
     """Return the fit whose pseudo-votes are those that it was made with."""
-    found = fit(first, None)
-    for turn in range(1, _TURNS + 1):
-        after = fit(added(found), found)
-        change = float(np.abs(after.scores - found.scores).max())
-        found = replace(after, iterations=turn)
-        if change <= _CLOSE:
-            return found
-    raise ContenderDiverged(f"Firth's penalty: not at the maximum after {_TURNS} turns (the last one of {change:.2g})")
+    found, close, renewals = fit(first, None), _CLOSE, _MixedTurns()
+    turns = 0
+    while True:
+        begun, mixed = found, _MixedTurns()
+        while True:
+            turns += 1
+            after = replace(fit(added(found), found), iterations=turns)
+            change = float(np.abs(after.scores - found.scores).max())
+            if graph.held is not None:
+                close = max(_CLOSE, _LOOSE * float(np.abs(after.scores - begun.scores).max()))
+            if change <= close:
+                break
+            if turns == _TURNS:
+                raise ContenderDiverged(
+                    f"Firth's penalty: not at the maximum after {_TURNS} turns (the last one of {change:.2g})"
+                )
+            found = mixed.ahead(found, after)
+        settled = _SETTLED if graph.held is None or graph.held.exact else _NEAR
+        if graph.held is None or float(np.abs(after.scores - begun.scores).max()) <= settled:
+            return after
+        found, graph.held = renewals.ahead(begun, after), None
+
+
+class _MixedTurns:
+    """Turns that begin ahead of where the last one ended (Anderson's mixing, [A65]_)."""
+
+    def __init__(self) -> None:
+        self.ends: list[NDArray[np.float64]] = []
+        self.moves: list[NDArray[np.float64]] = []
+
+    def ahead(self, begun: PairFit, ended: PairFit) -> PairFit:
+        """Return where to begin the next turn: where a mean of the last ones would not move."""
+        end = np.append(ended.scores, np.log(ended.nu) if ended.nu > 0 else 0.0)
+        move = end - np.append(begun.scores, np.log(begun.nu) if begun.nu > 0 else 0.0)
+        if self.moves and np.abs(move).max() > 2 * np.abs(self.moves[-1]).max():
+            self.ends, self.moves = [], []
+        self.ends, self.moves = [*self.ends[-_KEPT:], end], [*self.moves[-_KEPT:], move]
+        if len(self.moves) < _PLAIN:
+            return ended
+        steps = np.diff(self.moves, axis=0)
+        share = np.linalg.lstsq(steps.T, move, rcond=1e-10)[0]
+        mixed = end - share @ np.diff(self.ends, axis=0)
+        return replace(ended, scores=mixed[:-1], nu=float(np.exp(mixed[-1])) if ended.nu > 0 else 0.0)

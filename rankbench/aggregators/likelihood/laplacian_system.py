@@ -4,20 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.aggregators.likelihood.elimination import SINGULAR, Elimination
+from rankbench.core.system import in_halves
 from rankbench.errors import ContenderDiverged
+from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.pair_counts import Scales
 
 DENSE_SYSTEM = 1500
 """Most items whose systems are factorized as dense matrices (18 MB)."""
 
+DENSE_INVERSE = 500
+"""Most items whose inverse is computed whole, and anew for other weights, where less of it would do."""
+
 PATIENCE = 80
 """Steps of conjugate gradients before the system is factorized."""
 
-_SINGULAR = "the scores run so far apart that the system for the next step is singular; a ridge keeps them together"
+PROJECTIONS = 64
+"""Random projections of a core of too many items: a resistance has a standard error of 18%."""
+
+TOGETHER = 32
+"""Right sides that are solved for at once."""
+
+_PRECISE, _ROUGH = 1e-10, 1e-4
+"""Relative residuals of conjugate gradients in the core; for projections."""
+
+_LONG = 10_000
+"""Most steps of them."""
+
+
+class Held(NamedTuple):
+    """Resistances of a core's edges, and shares of the given edges between two of its items, at some weights."""
+
+    resistances: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    exact: bool
 
 
 class Laplacian:
@@ -36,6 +61,7 @@ class Laplacian:
         self.starts, self.high, self.ridge, self.scales = starts, high, ridge, scales
         self.m = len(starts) - 1
         self.direct = False
+        self.held: Held | None = None
 
     @cached_property
     def low(self) -> NDArray[np.int32]:
@@ -79,7 +105,7 @@ class Laplacian:
         ContenderDiverged
             The matrix is singular.
         """
-        return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._sparse(edge, rhs)
+        return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._eliminating(edge)(rhs[None])[0]
 
     def solver(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """Return what solves for right sides, which sum to zero on every scale, (k, m): factorized once for all.
@@ -94,12 +120,11 @@ class Laplacian:
             The matrix is singular.
         """
         if self.m > DENSE_SYSTEM:
+            return self._eliminating(edge)
+        return self.dense_solver(edge)
 
-            def solve_sparse(sides: NDArray[np.float64]) -> NDArray[np.float64]:
-                sides = np.ascontiguousarray(sides)
-                return np.stack([self.solve(edge, side, 1e-12 * float(np.linalg.norm(side))) for side in sides])
-
-            return solve_sparse
+    def dense_solver(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return what solves for right sides, as `solver`, by one dense factorization."""
         from scipy.linalg.lapack import dpotrf, dpotrs
 
         # Scores held at 0 stay in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
@@ -112,7 +137,7 @@ class Laplacian:
         matrix[held, held] = 1.0
         factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
         if failed:
-            raise ContenderDiverged(_SINGULAR)
+            raise ContenderDiverged(SINGULAR)
 
         def solve_dense(sides: NDArray[np.float64]) -> NDArray[np.float64]:
             found = np.array(sides.T, order="F")
@@ -177,15 +202,127 @@ class Laplacian:
             return found, 0.0
         factor, failed = dpotrf(self.dense(edge)[free][:, free], overwrite_a=True)
         if failed:
-            raise ContenderDiverged(_SINGULAR)
+            raise ContenderDiverged(SINGULAR)
         determinant = 2 * float(np.log(np.diag(factor)).sum())
         upper, failed = dpotri(factor, overwrite_c=True)
         if failed:
-            raise ContenderDiverged(_SINGULAR)
+            raise ContenderDiverged(SINGULAR)
         whole = upper + upper.T  # dpotrf has cleared what is below the diagonal
         np.fill_diagonal(whole, np.diag(upper))
         found[np.ix_(free, free)] = whole
         return found, determinant
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """The order in which items of few opponents are eliminated."""
+        return Elimination(self.starts, self.high, self.scales)
+
+    @cached_property
+    def core(self) -> Laplacian:
+        """The edges between items that are not eliminated."""
+        starts, high, scales = self.elimination.core
+        return Laplacian(starts, high, 0.0, scales)
+
+    def resistances(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of each edge's difference, shape (P,), as from `inverse` without a ridge.
+
+        Of many items, those of few opponents are eliminated: see `rankbench.aggregators.likelihood.elimination`.
+        Resistances of a large core are kept in `held`, and not computed for other weights until that is None again.
+
+        Raises
+        ------
+        ContenderDiverged
+            The matrix is singular.
+        """
+        if self.m <= DENSE_INVERSE:
+            return self.distances(self.inverse(edge))
+        if self.ridge > 0:
+            graph, edges, given = self._grounded(edge)
+            return graph.resistances(edges)[given]
+        reduced = self.elimination.reduced(edge)
+        of_core = self.elimination.core_of(reduced.weights)
+        if self.core.m <= DENSE_INVERSE:
+            return self.elimination.resistances(reduced, self.core.distances(self.core.inverse(of_core)))
+        if self.held is None:
+            exact = self.core.m <= MOST_DENSE
+            own = self.core.distances(self.core.inverse(of_core)) if exact else self.core.projected(of_core)
+            found = self.elimination.resistances(reduced, own)
+            self.held = Held(own, edge[self.elimination.inside] * found[self.elimination.inside], exact)
+            return found
+        found = self.elimination.resistances(reduced, self.held.resistances)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found[self.elimination.inside] = np.nan_to_num(self.held.shares / edge[self.elimination.inside])
+        return found
+
+    def projected(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return estimates of `resistances` from random projections ([SS11]_), shape (P,): the same ones each time."""
+        from rankbench.aggregators.kernels.elimination import add_squares, random_sides
+
+        parts = np.zeros((PROJECTIONS // TOGETHER, len(edge)))
+
+        def run(part: slice) -> None:
+            for block in range(part.start, part.stop):
+                sides = np.zeros((self.m, TOGETHER))
+                random_sides(self.starts, self.high, edge, block * TOGETHER, sides)
+                add_squares(self.starts, self.high, self._together(edge, sides, _ROUGH), parts[block])
+
+        in_halves(run, len(parts))
+        return np.asarray(parts.sum(axis=0) / PROJECTIONS)
+
+    def _together(
+        self, edge: NDArray[np.float64], sides: NDArray[np.float64], enough: float = _PRECISE
+    ) -> NDArray[np.float64]:
+        """Put solutions in the place of right sides, (m, K), by conjugate gradients for all at once."""
+        from rankbench.aggregators.kernels.elimination import conjugate_gradients_together
+
+        if conjugate_gradients_together(self.starts, self.high, edge, enough, _LONG, sides) < 0:
+            raise ContenderDiverged(SINGULAR)
+        return sides
+
+    def _eliminating(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return what solves for right sides, (K, m), by elimination, and in the core as its size allows."""
+        if self.ridge > 0:
+            graph, edges, _ = self._grounded(edge)
+            inner = graph._eliminating(edges)
+
+            def from_ground(sides: NDArray[np.float64]) -> NDArray[np.float64]:
+                found = inner(np.column_stack([sides, -sides.sum(axis=1)]))
+                return found[:, :-1] - found[:, -1:]
+
+            return from_ground
+        reduced, core = self.elimination.reduced(edge), self.core
+        of_core = self.elimination.core_of(reduced.weights)
+        dense = core.dense_solver(of_core) if 0 < core.m <= MOST_DENSE else None
+
+        def solve(sides: NDArray[np.float64]) -> NDArray[np.float64]:
+            found = np.empty_like(sides)
+
+            def run(part: slice) -> None:
+                for begin in range(part.start, part.stop, TOGETHER):
+                    rows = slice(begin, min(begin + TOGETHER, part.stop))
+                    placed, inner = self.elimination.forward(reduced, sides[rows])
+                    if core.m:
+                        right = core.balanced(inner.T)
+                        inner[:] = dense(right).T if dense else core._together(of_core, np.ascontiguousarray(right.T))
+                    found[rows] = self.balanced(self.elimination.backward(reduced, placed))
+
+            in_halves(run, len(sides))
+            return found
+
+        return solve
+
+    @cached_property
+    def _ground(self) -> Laplacian:
+        """The same edges, and one of weight `ridge` from each item to one more item, the ground."""
+        m = self.m
+        starts = np.append(self.starts + np.arange(m + 1), len(self.high) + m)
+        high = np.insert(self.high, self.starts[1:], np.int32(m))
+        return Laplacian(starts, high, 0.0, Scales(np.zeros(m + 1, np.int32), np.array([m + 1])))
+
+    def _grounded(self, edge: NDArray[np.float64]) -> tuple[Laplacian, NDArray[np.float64], NDArray[np.int64]]:
+        """Return the graph with the ground, the weights of its edges, and which of them are given."""
+        given = np.arange(len(edge)) + self.low
+        return self._ground, np.insert(edge, self.starts[1:], self.ridge), given
 
     def distances(self, inverse: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each edge's difference under an inverse of this matrix, shape (P,)."""
@@ -200,23 +337,5 @@ class Laplacian:
         try:
             x[free] = solve(self.dense(edge)[np.ix_(free, free)], rhs[free], assume_a="pos")
         except np.linalg.LinAlgError as error:
-            raise ContenderDiverged(_SINGULAR) from error
-        return self.balanced(x)
-
-    def _sparse(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-        from scipy.sparse import coo_array
-        from scipy.sparse.linalg import splu
-
-        items = np.arange(self.m)
-        i, j = np.concatenate([self.low, self.high, items]), np.concatenate([self.high, self.low, items])
-        entries = np.concatenate([-edge, -edge, self.diagonal(edge)])
-        matrix = coo_array((entries, (i, j)), shape=(self.m, self.m)).tocsr()
-        free = self.free
-        inner = matrix[free][:, free].tocsc()
-        x = np.zeros(self.m)
-        try:
-            factors = splu(inner, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        except RuntimeError as error:
-            raise ContenderDiverged(_SINGULAR) from error
-        x[free] = factors.solve(rhs[free])
+            raise ContenderDiverged(SINGULAR) from error
         return self.balanced(x)
