@@ -36,9 +36,9 @@ def cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
-def listed(names: Sequence[str], most: int = _MOST) -> str:
+def listed(names: Sequence[str], limit: int = _MOST) -> str:
     """Return quoted names with commas, the first ones and how many more there are."""
-    return first_of(short_reprs(names), most)
+    return first_of(short_reprs(names), limit)
 
 
 def short_reprs(names: Sequence[str]) -> list[str]:
