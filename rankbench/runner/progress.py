@@ -113,14 +113,14 @@ class Work:
         return f"{finished} of {count_text(self._blocks, 'block')}"
 
     def left(self) -> float | None:
-        """Return seconds that are left; None: nobody knows them within a factor of two.
+        """Return seconds that are left; None: nothing is left, or nobody knows them within a factor of two.
 
         A contender takes as long as it took last, on another repetition of its block. Where the times before these
         give another sum by more than a factor of two, or there are none, the time is not known.
         """
         left = [cell for cell, share in self._share.items() if share < 1]
         known = [self._seconds.get(self._kind(cell), []) for cell in left]
-        if any(len(seconds) < _REPEATED for seconds in known):
+        if not left or any(len(seconds) < _REPEATED for seconds in known):
             return None
         before, last = (sum(seconds[place] for seconds in known) for place in (-2, -1))
         if not max(before, last) <= 2 * min(before, last):

@@ -312,8 +312,7 @@ def _method(it: Method, label: str, design: Queries, comparisons: Comparisons | 
     if not sees_truth(it):
         held = held.unlabelled()
     if comparisons is None:
-        taught = Block.from_labels(design, 0, (1, 2, 3)).without_comparisons()
-        block = replace(taught, validation=samples.queries(11))
+        block = samples.taught_block(design)
     else:
         shown = design if sees_truth(it) else design.unlabelled()
         block = Block(shown, comparisons, len(comparisons), 0, (1, 2, 3))

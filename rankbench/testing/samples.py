@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import StructureKind
+from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Comparisons, Orders, Queries, Selections
 
 Sample: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], int]
@@ -187,6 +189,11 @@ def queries(seed: int, sizes: tuple[int, ...] = (5, 8, 2, 6, 7, 4), d: int = 4) 
     x = rng.normal(size=(int(offsets[-1]), d)).astype(np.float32)
     labels = np.clip(np.round(1.5 + x @ rng.normal(size=d)), 0, 4).astype(np.float64)
     return Queries([f"q{q}" for q in range(len(sizes))], offsets, x, labels)
+
+
+def taught_block(design: Queries) -> Block:
+    """Return labels to learn from, as protocol `graded` shows them."""
+    return replace(Block.from_labels(design, 0, (1, 2, 3)).without_comparisons(), validation=queries(11))
 
 
 def random_comparisons(design: Queries, per_query: int, seed: int, silent: tuple[int, ...] = ()) -> Comparisons:

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from competing import executed, task_of
 from installed import hook, install_plugin
+from pydantic import Field
 from small_suites import suite_text
 
 import rankbench
@@ -272,6 +273,8 @@ def test_no_two_messages_send_an_author_in_a_circle():
     found = check_component(Labels())
     assert [one for one in found if one.status == "failed"] == []
     assert {one.status for one in found if one.check == "labels-do-not-matter"} == {"skipped"}
+    reversed_ones = [one.check for one in check_component(Labels(sign=-1)) if one.status == "failed"]
+    assert reversed_ones == ["learns-what-judgments-say"]
 
 
 class Labels(rankbench.Method):
@@ -280,11 +283,12 @@ class Labels(rankbench.Method):
     name: ClassVar[str] = "labels-only"
     source: ClassVar[str] = "test"
     properties: ClassVar[frozenset[str]] = frozenset({"equivariant"})
+    sign: int = Field(default=1, description="Sign of the scores.")
 
     def fit(self, block):
         """Learn from labels."""
         x = block.design.x.astype(float)
-        theta = np.linalg.solve(x.T @ x + np.eye(x.shape[1]), x.T @ block.design.labels)
+        theta = self.sign * np.linalg.solve(x.T @ x + np.eye(x.shape[1]), x.T @ block.design.labels)
         return rankbench.Fitted(lambda queries: queries.x @ theta)
 
 

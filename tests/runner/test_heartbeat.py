@@ -146,6 +146,7 @@ def test_a_block_of_which_nobody_knows_another_has_no_time(monkeypatch) -> None:
     clock.now += 5.0
     work.done(result_of(a, 5.0))
     assert work.left() is None
+    assert Work(()).left() is None  # all of it was there already
 
 
 def test_what_has_been_running_longest_is_named(quick, monkeypatch) -> None:

@@ -18,7 +18,7 @@ from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
-from rankbench.testing.calls import fitted_scores, must_agree, relative_difference
+from rankbench.testing.calls import fitted_scores, learns_from_labels, must_agree, relative_difference
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 from rankbench.testing.judgment_samples import JudgmentSample, agreed, structures
 
@@ -214,7 +214,7 @@ WORSE_THAN_CHANCE = 0.25
 
 @conformance_check("method")
 def learns_what_judgments_say(subject: Subject) -> None:
-    """Of pairs whose better item won all judgments that it has learned from, its scores do not turn most round."""
+    """Of pairs whose better item won all judgments, or has the higher label, its scores do not turn most round."""
     it, design = subject.it, samples.queries(9, (8,) * 8)
     drawn = samples.random_comparisons(design, 60, 9)
     first = np.repeat(design.offsets[:-1], drawn.counts)
@@ -222,7 +222,8 @@ def learns_what_judgments_say(subject: Subject) -> None:
     winners, losers = np.where(lead < 0, (drawn.losers, drawn.winners), (drawn.winners, drawn.losers))
     said = dataclasses.replace(drawn, winners=winners, losers=losers)
     learned = design if sees_truth(it) else design.unlabelled()
-    scores = fitted_scores(it.fit(Block(learned, said, len(said), 0, (1, 2, 3))), learned)
+    block = samples.taught_block(design) if learns_from_labels(it) else Block(learned, said, len(said), 0, (1, 2, 3))
+    scores = fitted_scores(it.fit(block), learned)
     leads = (scores[first + winners] - scores[first + losers])[lead != 0]
     if (share := float((leads > 0).mean() + (leads == 0).mean() / 2)) < WORSE_THAN_CHANCE:
         raise CheckFailed(f"its scores agree with {share:.0%} of {len(leads)} judgments that it has learned from")
