@@ -26,11 +26,14 @@ def main() -> None:
     """Measure each setting on so many logs, and print a row of a table for it."""
     sys.path[:0] = [str(TESTS), str(TESTS / "ranking")]
     from test_may_be_first import systems
+    from test_null_score_tables import measured_rates
     from test_power_of_ranges import SETTINGS, measured
     from test_skewed_tables import TASKS
     from test_skewed_tables import measured as measured_skewed
     from test_weak_items import BESIDE, WEAK, measured_beside
     from test_weak_items import measured as measured_weak
+
+    from rankbench.ranking.score_sample import BY_SCORES
 
     logs = int(sys.argv[1]) if len(sys.argv) > 1 else LOGS
     print(f"{logs:,} logs a setting; goals: scores covered >= .93, ranges wrong <= .06, width / oracle <= 1.15\n")
@@ -56,6 +59,10 @@ def main() -> None:
         alone = first[:, 0] & (first.sum(axis=1) == 1)
         cells = [wrong.mean(), 1 - first[:, 0].mean(), alone.mean(), (ranks[:, 0, 1] == 1).mean()]
         print(f"| {says} | {' | '.join(f'{cell:.3f}' for cell in cells)} |", flush=True)
+    print("\n| tasks | wrong by mean scores, skewed | by mean ranks, equal systems |\n|---|--:|--:|")
+    for tasks in BY_SCORES:
+        by_scores, by_ranks = measured_rates(tasks, logs)
+        print(f"| {tasks} | {by_scores:.3f} | {by_ranks:.3f} |", flush=True)
     print("\n| tasks of two systems, skewed differences | ranges wrong | Student's t wrong |\n|---|--:|--:|")
     for tasks in TASKS:
         wrong_skewed, student = measured_skewed(tasks, logs)

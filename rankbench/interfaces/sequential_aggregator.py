@@ -69,7 +69,7 @@ class ScoreSpread:
     Attributes
     ----------
     deviation : ndarray of float64, shape (T, m)
-        Standard deviation of each score less the mean score of its time; nan where an item has none.
+        Standard deviation of each score less the mean score, of its time, of known items; nan where an item has none.
     now, then : ndarray of float64, shape (m, m)
         Covariance of the scores of the last time, and of an earlier one; nan where an item has none.
     across : ndarray of float64, shape (m, m)
@@ -97,7 +97,7 @@ class ScoreHistory:
         Log of the chance of its parameters before any judgment, on a grid that is even in their logarithms; without a
         constant.
     spread : callable
-        Of an earlier time, from 0: what is certain, see `ScoreSpread`.
+        Of an earlier time, from 0, and of the items that are known, shape (m,), by default all: see `ScoreSpread`.
     effects : ndarray of float64, shape (p,)
         Effects of covariates, the same at all times.
     effects_covariance : ndarray of float64, shape (p, p)
@@ -106,7 +106,7 @@ class ScoreHistory:
     scores: NDArray[np.float64]
     evidence: float
     log_prior: float
-    spread: Callable[[int], ScoreSpread]
+    spread: Callable[..., ScoreSpread]
     effects: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     effects_covariance: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 

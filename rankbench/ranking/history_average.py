@@ -242,26 +242,42 @@ class AveragedHistory:
     effects_deviation: NDArray[np.float64]
 
     @classmethod
-    def from_models(cls, histories: Sequence[ScoreHistory], weights: NDArray[np.float64], then: int) -> AveragedHistory:
-        """Return the mean over models, with how certain it is."""
+    def from_models(
+        cls,
+        histories: Sequence[ScoreHistory],
+        weights: NDArray[np.float64],
+        then: int,
+        known: NDArray[np.bool_] | None = None,
+    ) -> AveragedHistory:
+        """Return the mean over models, with how certain it is; scores and changes are told from the known items."""
         chosen = [(histories[i].scores, histories[i], float(weights[i])) for i in np.flatnonzero(weights).tolist()]
         scores = np.asarray(sum(w * own for own, _, w in chosen))
         effects = np.asarray(sum(w * history.effects for _, history, w in chosen))
         squares, now = np.zeros(scores.shape), np.zeros((scores.shape[1],) * 2)
         of_effects = np.zeros(len(effects))
-        known = np.flatnonzero(np.isfinite(scores[then]))
-        around = np.eye(len(known)) - 1 / len(known)
+        known = np.ones(scores.shape[1], np.bool_) if known is None else known
+        there = np.flatnonzero(np.isfinite(scores[then]))
+        beside = known[there] if known[there].any() else np.ones(len(there), np.bool_)
+        around = np.eye(len(there)) - beside / beside.sum()
         changes = []
         for own, history, w in chosen:
-            spread, off = history.spread(then), own - scores
-            squares += w * (spread.deviation**2 + (off - np.nanmean(off, axis=1, keepdims=True)) ** 2)
+            spread, off = history.spread(then, known), own - scores
+            squares += w * (spread.deviation**2 + told_from(off, known) ** 2)
             now += w * (spread.now + np.outer(off[-1], off[-1]))
             of_effects += w * (history.effects_covariance.diagonal() + (history.effects - effects) ** 2)
-            cells = np.ix_(known, known)
+            cells = np.ix_(there, there)
             across = spread.across[cells]
             covariance = spread.now[cells] + spread.then[cells] - across - across.T
-            changes.append((w, around @ (own[-1] - own[then])[known], around @ covariance @ around))
+            changes.append((w, around @ (own[-1] - own[then])[there], around @ covariance @ around.T))
         return cls(scores, np.sqrt(squares), now, changes, effects, np.sqrt(of_effects))
+
+
+def told_from(scores: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return scores over time, (T, m), less the mean of the known items of each time; of all where none is known."""
+    some = np.where(known, scores, np.nan)
+    lacking = np.isnan(some).all(axis=1)
+    some[lacking] = scores[lacking]
+    return np.asarray(scores - np.nanmean(some, axis=1, keepdims=True))
 
 
 def simultaneous_changes(

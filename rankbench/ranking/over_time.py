@@ -39,6 +39,7 @@ from rankbench.ranking.history_average import (
     said_of_grid,
     simultaneous_changes,
     timed_counts,
+    told_from,
     weighed_models,
 )
 from rankbench.ranking.log_filter import NO_FILTER, Filter
@@ -46,7 +47,7 @@ from rankbench.ranking.open import Log, open_source
 from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
-from rankbench.ranking.sampling_units import few_judges, too_few_judges_note
+from rankbench.ranking.sampling_units import few_judges, judged_enough, too_few_judges_note
 from rankbench.ranking.votes import Votes, coded_votes, load_votes
 
 if TYPE_CHECKING:
@@ -202,10 +203,11 @@ def scores_over_time(
         counts = timed_counts(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
         search = not method and len(points) > 1
         weighed, histories, weights = weighed_models(points, counts, alike.worth, search=search)
-        levels = changes = AveragedHistory.from_models(histories, weights, then)
+        known = judged_enough(alike.units)
+        levels = changes = AveragedHistory.from_models(histories, weights, then, known)
         if alike.of_changes != alike.worth:
             _, others, chances = weighed_models(points, counts, alike.of_changes, search=search)
-            changes = AveragedHistory.from_models(others, chances, then)
+            changes = AveragedHistory.from_models(others, chances, then, known)
         by_time = _DatedLog(votes, counts, alike, names, then)
         if votes.covariates is not None and levels.effects.shape != (len(votes.covariates.names),):
             raise SpecError(f"{points[0].name!r} estimates no effects of covariates: take dynamic-bradley-terry")
@@ -289,7 +291,7 @@ def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFra
     votes, counts, alike, names, then = log
     scores = found.scores
     present = np.isfinite(scores)
-    centered = scores - np.nanmean(scores, axis=1, keepdims=True)
+    centered = told_from(scores, judged_enough(alike.units))
     half = _half_widths(alike, alike.units.of_variance) * found.deviation
     cast = np.zeros(scores.shape)
     for items in (counts.first, counts.second):
@@ -370,9 +372,11 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
     """Return what a reader must know."""
     votes, counts, alike, names, then = log
     what = "time" if unit == "time" else unit
+    some = "" if judged_enough(alike.units).all() else " (those with votes enough for an interval)"
     notes = [
         f"scores at {len(counts):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
-        "The mean of the items judged by then is 0. Each 95% band is for one score alone",
+        f"The mean of the items judged by then{some} is 0. "
+        "Each 95% band is for one score alone",
         f"changes are from {names[then]} to {names[-1]}, relative to the mean of the items that had a score at both. "
         "The intervals of all items hold together at 95%",
     ]

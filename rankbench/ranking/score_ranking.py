@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.core.text import count_text
+from rankbench.core.text import count_text, first_of, short_repr
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import Ties
 from rankbench.data.readers.trec_tables import QrelsInMemory
@@ -40,10 +40,15 @@ from rankbench.ranking.score_sample import (
 )
 from rankbench.ranking.system_difference import system_differences
 from rankbench.ranking.system_ranking import SystemRanking, rank_systems, system_table
+from rankbench.stats.simultaneous import FEW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+
+_RANKS = "mean-rank"
+
+_NAMED = 5
 
 METHODS = ("mean-score", "mean-rank", "borda-count")
 """Methods that are shown side by side where none is named."""
@@ -234,6 +239,7 @@ def rank_scores(
                 f"{method}: rankbench leaves out {ranking.dropped:,} of {replicates:,} resamples without scores"
             )
     if not alone:
+        notes += _by_ranks(whole, replicates=replicates, seed=seed, known=known)
         drawn = parts_drawn(whole)
         notes.append(f"P(first) and P(top {k}) are shares of resamples ({drawn}), not probabilities of being the best")
     facts = {
@@ -265,6 +271,18 @@ def rank_scores(
     }
     contrasts = system_differences(whole, asked, between, replicates=replicates, seed=seed) if between else None
     return ScoreRanking(pl.concat(tables), facts, tuple(notes), read, contrasts)
+
+
+def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[bytes, SystemRanking]) -> list[str]:
+    """Say which systems may be first by mean ranks, where tasks are few and no method of `known` goes by ranks."""
+    if len(whole.tasks) > FEW:
+        return []
+    asked, by_ranks = len(known), _method(_RANKS)
+    found = rank_systems(whole.values, by_ranks, k=1, replicates=replicates, seed=seed, known=known)
+    if len(known) == asked:
+        return []
+    names = [short_repr(name) for name, first in zip(whole.systems, found.may_be_first, strict=True) if first]
+    return [f"by {_RANKS}, {first_of(names, _NAMED)} may be first"]
 
 
 def _method(text: str) -> ScoreAggregator:

@@ -209,6 +209,14 @@ def test_covariances_and_evidence_are_those_of_the_hessian(seed: int, effects: i
         around = np.eye(len(items)) - 1 / len(items)
         own = around @ covariance[np.ix_(places, places)] @ around
         assert spread.deviation[t, items] == pytest.approx(np.sqrt(own.diagonal()), abs=1e-5)
+    known = np.arange(counts.m) != late[0]
+    told = history.spread(then, known)
+    for t in range(len(counts)):
+        items, places = nodes(t)
+        beside = known[items] if known[items].any() else np.ones(len(items), bool)
+        around = np.eye(len(items)) - beside / beside.sum()
+        own = around @ covariance[np.ix_(places, places)] @ around.T
+        assert told.deviation[t, items] == pytest.approx(np.sqrt(own.diagonal()), abs=1e-5)
 
 
 def test_one_time_alone_is_bradley_terry_with_a_ridge() -> None:

@@ -56,8 +56,8 @@ def test_json_is_complete(rankbench, log: str) -> None:
     assert found["method"].startswith("bradley-terry")
     assert found["data"] == {"sha256": hashlib.sha256(VOTES).hexdigest(), "n": 18}
     assert found["intervals"] == {
-        "kind": "bootstrap", "level": 0.95, "scores": "each alone", "ranks": "all together", "resamples": 200,
-        "seed": 7,
+        "kind": "bootstrap", "over": "votes", "level": 0.95, "scores": "each alone", "ranks": "all together",
+        "resamples": 200, "seed": 7,
     }  # fmt: skip
     assert found["units"] == {"score": "log-odds", "votes": "votes", "wins": "wins"}
     assert found["seed"] == 7

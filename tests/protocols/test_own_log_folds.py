@@ -66,7 +66,7 @@ def test_few_or_dominant_judges_do_not_cost_the_results(tmp_path: Path, dominant
     assert "folds are not by judge." in text
     assert "- Votes on one pair of items (and query) are held out together." in text
     assert "- Folds by judge or pair let contenders learn from later votes." in text
-    assert "Few judges: " in text
+    assert ("Few judges: " if dominant else "No item has an effective number of 3 judges (of 3, at most 2.") in text
     # By time there are five runs, however many are asked for.
     assert "later: n = 900, 5 runs" in text
     assert "drift" in text

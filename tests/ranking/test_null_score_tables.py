@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from amounts import is_full
+from amounts import is_full, part_of
 
 from rankbench.aggregators.score_tables import MeanRank, MeanScore
+from rankbench.ranking.score_sample import BY_SCORES, wrong_rates
 from rankbench.ranking.system_ranking import rank_systems
 
 TABLES = 2000
@@ -44,6 +45,22 @@ def seldom(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
     half = systems // 2
     values[:, :half] = (rng.random((tasks, half)) < 0.1) + 0.01 * rng.normal(size=(tasks, half))
     return values
+
+
+def equal(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
+    """Draw systems with one law of lognormal scores."""
+    return rng.lognormal(size=(tasks, systems))
+
+
+def measured_rates(tasks: int, tables: int) -> tuple[float, float]:
+    """Return how often ranges are wrong by mean scores of skewed systems, and by mean ranks of equal ones."""
+    found = [0, 0]
+    for at in range(tables):
+        for which, (draw, method) in enumerate(((skewed, MeanScore()), (equal, MeanRank()))):
+            values = draw(np.random.default_rng([8, at, 10, tasks]), tasks, 10)[None]
+            ranks = rank_systems(values, method, k=1, replicates=400, seed=1).ranks
+            found[which] += bool((ranks != [1, 10]).any())
+    return found[0] / tables, found[1] / tables
 
 
 def wrong(draw: Drawn, systems: int, tasks: int, seeds: int, tables: int, *, ranked: bool = True) -> int:
@@ -82,9 +99,16 @@ def test_null_tables_are_seldom_wrong(draw: Drawn, systems: int, tasks: int, see
     assert found <= (0.05 if (draw, tasks) == (normal, 100) else 0.1) * TABLES
 
 
+@pytest.mark.parametrize("tasks", part_of(list(BY_SCORES), 6))
+def test_notes_name_the_rates_that_simulations_have(tasks: int) -> None:
+    tables = TABLES if is_full() else 100
+    for found, said in zip(measured_rates(tasks, tables), wrong_rates(tasks, 10), strict=True):
+        assert abs(found - said) <= 3.5 * np.sqrt(max(said, 0.01) * (1 - said) * (1 / tables + 1 / 1000))
+
+
 @pytest.mark.parametrize(("draw", "tasks", "times"), [(skewed, 11, 2.5), (skewed, 20, 1.5), (seldom, 11, 10.0)])
 def test_few_skewed_scores_are_wrong_as_often_as_the_note_says(draw: Drawn, tasks: int, times: float) -> None:
-    """Equal means are no equal chances to be ahead: "four times and more" is no exaggeration."""
+    """Equal means are no equal chances to be ahead."""
     tables = TABLES if is_full() else 100
     found = wrong(draw, 10, tasks, 1, tables, ranked=False)
     print(f"\n{draw.__name__}, 10 x {tasks}, by mean-score: {found} of {tables:,} tables have a wrong rank range")

@@ -371,3 +371,20 @@ def test_points_of_a_grid_are_different_and_even() -> None:
     steps = [np.diff(np.unique(np.round(axis, 9))) for axis in points.T]
     assert len(np.unique(np.round(points, 9), axis=0)) == len(points) > 10
     assert all(np.ptp(step) < 1e-8 for step in steps)
+
+
+def test_one_vote_on_a_stranger_moves_no_other_score_and_widens_no_band() -> None:
+    rng = np.random.default_rng(1)
+    first = rng.integers(6, size=1500)
+    second = (first + rng.integers(1, 6, size=1500)) % 6
+    votes = (
+        pl.DataFrame({"winner": first, "loser": second}).cast(pl.String).with_columns(time=pl.int_range(1500) // 300)
+    )
+    more = pl.concat([votes, pl.DataFrame({"winner": ["3"], "loser": ["stranger"], "time": [4]})])
+    plain, found = (scores_over_time(one, method="dynamic-bradley-terry").now.sort("item") for one in (votes, more))
+    others = found.filter(pl.col("item") != "stranger")
+    width, before = (table["upper"] - table["lower"] for table in (others, plain))
+    assert (width / before).max() <= 1.05
+    np.testing.assert_allclose(others["score"], plain["score"], atol=0.02)
+    np.testing.assert_allclose(others["change"], plain["change"], atol=0.02)
+    assert others["score"].mean() == pytest.approx(0, abs=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from amounts import is_full, trials
@@ -9,6 +11,7 @@ from scipy import stats
 
 import rankbench
 from rankbench.aggregators.score_tables import MeanScore
+from rankbench.ranking.score_sample import wrong_rates
 from rankbench.ranking.system_ranking import rank_systems
 from rankbench.stats.skewness import hidden_by_skewness
 
@@ -72,3 +75,32 @@ def test_the_answer_says_which_tests_are_corrected() -> None:
     table = {"task": [f"t{i}" for i in range(40)], "a": values[:, 0], "b": values[:, 1]}
     found = rankbench.rank(table, ["mean-score"])
     assert "mean-score: differences are skewed in 1 of 1 pair of systems; rankbench corrects their tests" in found.notes
+
+
+@pytest.mark.parametrize("tasks", [2, 9, 17, 30, 31])
+def test_a_note_names_a_rate_for_every_number_of_few_tasks(tasks: int) -> None:
+    values = np.random.default_rng(tasks).lognormal(size=(tasks, 3))
+    table = {"task": [f"t{i}" for i in range(tasks)], **dict(zip("abc", values.T, strict=True))}
+    notes = rankbench.rank(table, replicates=100).notes
+    said = [
+        float(one)
+        for note in notes
+        for one in re.findall(r"have a wrong rank range by mean scores|(\d+)%", note)
+        if one
+    ]
+    by_scores, by_ranks = (round(100 * one) for one in wrong_rates(tasks, 3))
+    assert said == ([by_scores, by_ranks, 5] if tasks <= 30 else [])
+
+
+@pytest.mark.parametrize(("methods", "tasks", "said"), [
+    (["mean-score"], 12, True), (["mean-score"], 31, False), (["mean-score", "borda-count"], 12, False),
+    ([], 12, False),
+])  # fmt: skip
+def test_the_answer_by_ranks_stands_beside_mean_scores_of_few_tasks(methods: list[str], tasks: int, said: bool) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.lognormal(size=(tasks, 3)) + np.array([0.0, 0.0, 9.0])
+    table = {"task": [f"t{i}" for i in range(tasks)], **dict(zip("abc", values.T, strict=True))}
+    notes = rankbench.rank(table, methods, replicates=200).notes
+    ranks = rankbench.rank(table, ["mean-rank"], replicates=200).table.filter("may_be_first")["system"].to_list()
+    assert ranks == ["c"]
+    assert ("by mean-rank, 'c' may be first" in notes) is said

@@ -254,6 +254,7 @@ def _spread(
     moved: NDArray[np.float64],
     of_effects: NDArray[np.float64],
     then: int,
+    known: NDArray[np.bool_] | None = None,
 ) -> ScoreSpread:
     """Return what is certain; see `rankbench.interfaces.sequential_aggregator.ScoreHistory`."""
     inverses: list[NDArray[np.float64]] = []
@@ -277,8 +278,10 @@ def _spread(
         whole = covariance + by_effects(t, t)
         if t == then:
             earlier, link = whole, across + by_effects(t, times - 1)
-        mean = whole.mean(axis=1)
-        own = whole.diagonal() - 2 * mean + float(mean.mean())
+        beside = np.ones(k, np.bool_) if known is None else known[model.order[:k]]
+        told = whole if beside.all() or not beside.any() else whole[:, beside]
+        mean = told.mean(axis=1)
+        own = whole.diagonal() - 2 * mean + float((mean if told is whole else mean[beside]).mean())
         deviation[t, model.order[:k]] = np.sqrt(np.maximum(own, 0.0))
     k, place = len(earlier), np.ix_(model.order, model.order)
     now, before, between = np.full((3, m, m), math.nan)
