@@ -44,8 +44,8 @@ from rankbench.ranking.votes import Votes
 _ROUNDS, _RIVALS, _PREDICTED = 40, 3, 100
 """Refits until a rival passes; rivals that are tried, the nearest of so many by influence."""
 
-_REFITS, _WORK = 2500, 1e9
-"""Refits that a proof of the bound may take; fewer where their sum of m^3 is above this."""
+_REFITS, _WORK, _READ = 2500, 1e9, 2e8
+"""Refits that a proof of the bound may take; fewer where their sum of m^3, or of votes, is above these."""
 
 _PARTS = 64
 """Parts of a set that are put back one by one; a set of at most so many votes is put back vote by vote."""
@@ -250,7 +250,7 @@ def fewest_by_influence(removal: Removal, rivals: NDArray[np.int64], least: int 
         if found is not None and (best is None or len(found) < len(best[1])):
             best = near[at], found
     kinds = _kinds(removal)
-    units, most = sum(map(len, kinds)), min(_REFITS, _WORK / len(leads) ** 3)
+    units, most = sum(map(len, kinds)), min(_REFITS, _WORK / len(leads) ** 3, _READ / len(rows))
     size, end = least, units if best is None else len(best[1])
     if best is not None and units == len(removal.votes):
         size = max(size, 1 + harmless_votes(removal.votes, removal.method, leads, removal.first, end))
