@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import copy
 import errno
 import functools
 import gc
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from rankbench.core.system import collect_seldom
+from rankbench.core.temporary import end_in_order
 from rankbench.core.text import normalized, visible_line
 from rankbench.plugin.blocked import is_blocked
 
@@ -30,6 +32,7 @@ __all__ = ["main"]
 def start(main: Callable[[], object]) -> NoReturn:
     """Run the program, and end the process with its exit code."""
     _standard_files()
+    end_in_order()
     collect_seldom()
     try:
         sys.exit(_flushed(main))
@@ -67,9 +70,9 @@ def _flushed(main: Callable[[], object]) -> int:
                 raise
             code = end.code or 0
         sys.stdout.flush()
-    except KeyboardInterrupt:  # while it starts or ends
+    except KeyboardInterrupt as error:  # while it starts or ends
         sys.stderr.write("interrupted\n")
-        return 130
+        return getattr(error, "exit_code", INTERRUPTED)
     except OSError as error:
         # Of a file with a name the group of subcommands has said it.
         if error.filename is not None or error.errno is None:
@@ -171,7 +174,7 @@ def offered() -> tuple[Subcommand, ...]:
     )
 
 
-INTERRUPTED, BROKEN_PIPE = 130, 141
+HUNG_UP, INTERRUPTED, KILLED, BROKEN_PIPE, TERMINATED = 129, 130, 137, 141, 143
 
 MEANINGS = {
     0: "all is well",
@@ -179,8 +182,11 @@ MEANINGS = {
     "or this machine (a file, memory)",
     2: "rankbench cannot use an option, a name, a file or a plugin that you gave",
     3: "the folder of a run's results cannot be used (compare, time: something could not be tested)",
+    HUNG_UP: "its terminal was closed (SIGHUP)",
     INTERRUPTED: "interrupted",
+    KILLED: "the system has killed it, as where memory is full (SIGKILL)",
     BROKEN_PIPE: "the program that reads the output has ended",
+    TERMINATED: "it was told to end (SIGTERM)",
 }
 """`rankbench.errors` says which error means which."""
 
@@ -198,8 +204,25 @@ def _epilog(meanings: Mapping[int, str]) -> str:
 EPILOG = _epilog(MEANINGS)
 
 
+def _refuse_empty(parameter: click.Parameter) -> None:
+    """Have a parameter refuse the empty text, which would be a path to the current folder."""
+    kind = copy.copy(parameter.type)
+    convert = kind.convert
+
+    def named(value: Any, asked: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            kind.fail("it is empty; is a variable of the shell not set?", asked, ctx)
+        return convert(value, asked, ctx)
+
+    kind.convert = named  # type: ignore[method-assign, assignment]
+    parameter.type = kind
+
+
 def with_exit_codes(command: click.Command) -> click.Command:
-    """Return a command whose help, and that of its subcommands, ends with the meanings."""
+    """Return a command that refuses empty files, and whose help ends with the meanings; so do its subcommands."""
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) or isinstance(parameter.type, click.Path):
+            _refuse_empty(parameter)
     command.epilog = _epilog(MEANINGS | OF_COMPARISONS) if command.name in ("compare", "time") else EPILOG
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():
@@ -274,9 +297,9 @@ class Commands(click.Group):
         except RankbenchError as error:
             say(f"error: {error}", err=True)
             ctx.exit(error.exit_code)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
+            ctx.exit(getattr(error, "exit_code", INTERRUPTED))
         except BrokenPipeError:  # click would exit with 1, which says that something is worse
             ctx.exit(BROKEN_PIPE)
         except BaseException as error:

@@ -7,7 +7,6 @@ execution, no number of workers, no neighbor.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import os
@@ -16,11 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbench.core.code_digest import PACKAGE, compiled_digest
+from rankbench.core.temporary import kept_folder
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -186,14 +186,10 @@ def _temporary(error: OSError) -> Path | None:
             file=sys.stderr,
         )
     try:
-        folder = tempfile.TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True)
-        return _filled(Path(_until_the_end.enter_context(folder)))
+        with kept_folder() as folder:
+            return _filled(folder)
     except OSError:
         return None
-
-
-_until_the_end = ExitStack()
-atexit.register(_until_the_end.close)
 
 
 JUDGMENTS, STREAM, RESAMPLES = 1, 2, 3

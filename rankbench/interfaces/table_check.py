@@ -110,6 +110,8 @@ class RawTable:
             try:
                 yield
             except InputError as error:
+                if error.path is not None:  # it names a row of the file already
+                    raise
                 path, row = self.place(error.row)
                 raise InputError(error.message, path=path, row=row, column=column or error.column) from error
 

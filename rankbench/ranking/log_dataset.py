@@ -278,6 +278,8 @@ def named_file(text: str, columns: str = "", reader: str = "") -> LogFile | None
     InputError, SpecError
         See `named`.
     """
+    if not text:
+        raise InputError("the name of the file is empty")
     path = piped() if text == "-" else Path(text)
     if path.exists() or is_pattern(path):
         return log_at(path, columns, reader)

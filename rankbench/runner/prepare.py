@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, get_type_hints
 
 import numpy as np
@@ -19,6 +18,7 @@ from pydantic import TypeAdapter
 
 from rankbench.core.spec import Spec, parse
 from rankbench.core.system import check_memory, give_back
+from rankbench.core.temporary import temporary_folder
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError, nearest
 from rankbench.interfaces.cell import guarded, reason
 from rankbench.interfaces.dataset import Dataset, forget
@@ -294,8 +294,8 @@ def shared(sources: list[Prepared]) -> Iterator[Path]:
     So does this process: sources with mapped arrays take the place of those in the list, whose memory is free
     when nobody else holds them.
     """
-    with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "shared"
+    with temporary_folder() as folder:
+        path = folder / "shared"
         with path.open("wb") as file:
             write_shared(sources, file)
         # Not by a loop, whose variable would hold the last source as long as blocks run.

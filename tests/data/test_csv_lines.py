@@ -49,6 +49,36 @@ def test_the_line_is_said(tmp_path: Path, text: str, line: int) -> None:
         check_lines(path, ",")
 
 
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("a,b\nb,c,d\nc,d,e\n", 2),
+        ("a,b\nb,a,1\n", 2),
+        ("model,other\nx,y\ny,x\nx,y,z\n", 4),
+        ("x,y,z\n1,2\n3,4,5,6\n", 3),
+    ],
+)
+def test_a_row_of_too_many_fields_has_its_own_number_where_columns_are_guessed(
+    tmp_path: Path, text: str, row: int
+) -> None:
+    with rejected("fields, the header", row=row):
+        rankbench.scan(written(tmp_path / "ragged.csv", text))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_quoted_name_of_a_column_is_what_it_says(tmp_path: Path, end: str) -> None:
+    names = ['my "best" one', 'or, "worse"?', 'a\nb "c"']
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=end).writerows([names, ["a", "b", "j"], ["b", "c", "k"]])
+    path = written(tmp_path / "quoted.csv", text.getvalue())
+    columns = ",".join(
+        '{}="{}"'.format(role, name.replace('"', '""'))
+        for role, name in zip(("winner", "loser", "judge"), names, strict=True)
+    )
+    found = rankbench.scan(path, columns=columns).collect()
+    assert found.select("winner", "loser", "judge").rows() == [("a", "b", "j"), ("b", "c", "k")]
+
+
 FIELD = st.text(st.sampled_from('a",;\n '), max_size=5)
 
 

@@ -86,6 +86,8 @@ class CsvReader(Reader):
             separator=form.separator,
             has_header=headed,
             new_columns=None if headed else names,
+            # Polars takes the quotes off a name, and leaves those within it doubled.
+            with_column_names=(lambda found: [name.replace('""', '"') for name in found]) if headed else None,
             skip_lines=form.skipped,
             infer_schema=False,
             glob=False,
