@@ -90,7 +90,7 @@ def test_what_the_package_imports_is_declared() -> None:
         "rankbench/runner/executors.py": dask,
         "rankbench/ranking/count_log.py": dask,
     }
-    extras["rankbench/data/readers/csv.py"] = PYPROJECT["project"]["optional-dependencies"]["xlsx"]
+    extras["rankbench/data/readers/excel.py"] = PYPROJECT["project"]["optional-dependencies"]["xlsx"]
     theirs.add(("rankbench/methods/ranker.py", "sklearn"))  # the extra scikit-learn
     extras["rankbench/data/ir_collections.py"] = PYPROJECT["project"]["optional-dependencies"]["ir-datasets"]
     theirs |= {(path, Requirement(text).name.replace("-", "_")) for path, texts in extras.items() for text in texts}

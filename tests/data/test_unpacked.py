@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import rankbench
 from rankbench.core import temporary
-from rankbench.data.readers import json_values, text_lines, unpacked
+from rankbench.data.readers import json_values, parquet_footer, text_lines, unpacked
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.json_values import JsonText
 from rankbench.data.readers.trec import read_qrels
@@ -234,6 +234,32 @@ def test_rows_that_are_kept_must_fit_into_memory(tmp_path: Path, monkeypatch: py
         path = written(tmp_path / name, "".join(line.format(number) for number in range(100)))
         with pytest.raises(InputError, match="Files of this format are kept in memory"):
             read_qrels(path) if name == "q.txt" else rankbench.scan(path).collect()
+
+
+def test_a_row_group_that_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = pl.select(winner=pl.repeat("a", 40_000, dtype=pl.String), loser=pl.repeat("b", 40_000, dtype=pl.String))
+    (tmp_path / "parts").mkdir()
+    for path in (tmp_path / "log.parquet", tmp_path / "parts" / "0.parquet"):
+        votes.write_parquet(path, row_group_size=40_000)
+        assert path.stat().st_size < 10_000
+    monkeypatch.setattr(parquet_footer, "free_memory", lambda: 1_000_000)
+    for log in (tmp_path / "log.parquet", tmp_path / "parts"):
+        with pytest.raises(InputError, match="a row group has 40,000 rows"):
+            rankbench.scan(log)
+    votes.write_parquet(tmp_path / "log.parquet", row_group_size=9_000)
+    assert rankbench.scan(tmp_path / "log.parquet").collect().height == 40_000
+
+
+@pytest.mark.parametrize("size", [3, 700, 5000])
+def test_row_groups_are_those_that_were_written(tmp_path: Path, size: int) -> None:
+    frame = pl.DataFrame({"a": range(5000), "b": [[1, 2]] * 5000, "c": [{"d": True, "e": "x"}] * 5000})
+    frame.write_parquet(tmp_path / "x.parquet", row_group_size=size)
+    groups = parquet_footer._rows_of_groups(tmp_path / "x.parquet")
+    assert groups == [size] * (5000 // size) + [5000 % size] * (5000 % size > 0)
+    data = (tmp_path / "x.parquet").read_bytes()
+    for cut in range(0, 60, 7):  # of a damaged footer nothing is said here
+        parquet_footer._rows_of_groups(written(tmp_path / "y.parquet", data[: -70 + cut] + data[-8:]))
+        parquet_footer._rows_of_groups(written(tmp_path / "y.parquet", data[: cut + 1]))
 
 
 def test_a_number_of_alternatives_that_nobody_has(tmp_path: Path) -> None:

@@ -62,3 +62,23 @@ def test_an_empty_cell_in_reach_changes_nothing(tmp_path: Path) -> None:
     whole = rankbench.aggregate(path).table
     path.write_bytes(xlsx({"Votes": VOTES.replace("</sheetData>", near)}))
     assert rankbench.aggregate(path).table.equals(whole)
+
+
+def test_a_stray_cell_is_found_where_the_file_does_not_say_its_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankbench.data.readers.excel.free_memory", lambda: 1_000_000_000)
+    far = VOTES.replace("</sheetData>", '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>')
+    assert "dimension" not in far
+    path = written(tmp_path / "votes.xlsx", xlsx({"Votes": far}))
+    with rejected("its cells reach to row 1,048,576 and column 16,384", path=path):
+        rankbench.aggregate(path)
+
+
+def test_a_workbook_that_unpacks_to_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankbench.data.readers.excel._MOST_UNPACKED", 1 << 20)
+    path = written(
+        tmp_path / "votes.xlsx", xlsx({"Votes": VOTES.replace("<sheetData>", " " * (2 << 20) + "<sheetData>")})
+    )
+    with rejected("its cells take more than 0 GB unpacked", path=path):
+        rankbench.aggregate(path)

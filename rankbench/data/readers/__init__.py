@@ -13,7 +13,8 @@ def rankbench_register() -> list[type[Reader]]:
     """Return the built-in readers."""
     from rankbench.data.readers.ballots import BltReader, PreflibReader
     from rankbench.data.readers.choose import PartsReader
-    from rankbench.data.readers.csv import CsvReader, ExcelReader
+    from rankbench.data.readers.csv import CsvReader
+    from rankbench.data.readers.excel import ExcelReader
     from rankbench.data.readers.json import JsonReader, NdjsonReader
     from rankbench.data.readers.letor import LetorReader
     from rankbench.data.readers.movielens import MovieLensReader

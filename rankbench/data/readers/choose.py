@@ -15,6 +15,8 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import listed, numbered
+from rankbench.data.readers.frame_source import readable
+from rankbench.data.readers.parquet_footer import check_row_groups
 from rankbench.data.readers.unpacked import head, unpacked_name
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.schemas import features
@@ -173,6 +175,9 @@ def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) 
 def scan_parts(path: Path) -> pl.LazyFrame:
     """Return the rows of Parquet files, one file after the other, with the columns that Hive's folders make."""
     files = part_files(path)
+    for file in files:
+        with readable(file):
+            check_row_groups(file)
     keys = partition_keys(path)
     frame = pl.scan_parquet(files, glob=False, hive_partitioning=bool(keys), try_parse_hive_dates=False)
     if not keys:

@@ -22,6 +22,7 @@ from pydantic import Field, ValidationError
 from rankbench.core.component import Record, first_problem
 from rankbench.core.text import count_text
 from rankbench.data.readers.frame_source import frames_in_turn, readable
+from rankbench.data.readers.parquet_footer import check_row_groups
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
@@ -62,6 +63,8 @@ class ParquetReader(Reader):
             shards = Manifest.load(path).scan(path)
             # Shards that were made before times were typed hold texts.
             return checked(shards, path=path) if shards.collect_schema().get("time") == pl.String else shards
+        with readable(path):
+            check_row_groups(path)
         return checked(pl.scan_parquet(path, glob=False), path=path, columns=self.columns)
 
 
@@ -152,6 +155,7 @@ class Manifest(Record):
         for shard in self.shards:
             path = folder / shard.file
             try:
+                check_row_groups(path)
                 frame = pl.scan_parquet(path, glob=False)
                 columns = {name: str(kind) for name, kind in frame.collect_schema().items()}
                 rows = frame.select(pl.len()).collect().item()
