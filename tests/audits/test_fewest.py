@@ -113,6 +113,7 @@ def test_votes_that_are_not_tried_are_not_denied(monkeypatch: pytest.MonkeyPatch
     assert found.answer == "no removal of votes that was tried changes the first place; a set that was not tried may"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["", "bradley-terry:ridge=1"])
 def test_the_removed_votes_change_the_first_place_of_a_new_ranking(method: str) -> None:
     rng = np.random.default_rng(3)

@@ -35,6 +35,7 @@ def test_grades_and_numerical_certificates_are_drawn():
         assert draw_counterexample(certificate) == drawn
 
 
+@pytest.mark.full
 def test_gaps_that_are_too_small_to_see_are_written_down():
     """Two marks at the same place said that right and wrong orders are equally good."""
     certificate = rankbench.certify("pairwise-logistic")
@@ -47,6 +48,7 @@ def test_gaps_that_are_too_small_to_see_are_written_down():
     assert "of 6 orders" not in text
 
 
+@pytest.mark.full
 def test_orders_without_bars_are_counted():
     certificate = rankbench.certify("listnet", loss="ndcg", laws=20)
     assert certificate.verdict == "VIOLATION"

@@ -52,6 +52,7 @@ def verdicts(case: tuple[str, str, str, str | None], m: int, count: int, seed: i
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("three", "four"), [(trials(40), trials(4)), pytest.param(1250, 40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
 def test_none_of_many_trials(case, three, four):

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import polars as pl
 import pytest
 import synthetic
+from amounts import part_of
 from click.testing import CliRunner
 
 import rankbench
@@ -109,7 +110,7 @@ def credentials(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("key", ["votes.parquet", "votes.csv", "votes.ndjson", "parts/*.parquet", "parts/"])
+@pytest.mark.parametrize("key", part_of(["votes.parquet", "votes.csv", "votes.ndjson", "parts/*.parquet", "parts/"]))
 def test_what_is_stored_is_ranked_as_a_file_is(key: str) -> None:
     expected = rankbench.aggregate(VOTES).table
     assert rankbench.aggregate(f"s3://bucket/{key}").table.equals(expected)
@@ -122,6 +123,7 @@ def test_rows_of_what_is_stored_are_filtered(key: str) -> None:
     assert "3 of 5 rows are left: where winner <> 'b'" in found.notes
 
 
+@pytest.mark.full
 def test_a_run_names_the_address_and_writes_no_secrets(tmp_path: Path) -> None:
     arguments = ["run", "--log", "s3://bucket/votes.parquet", "--reps", "1", "--workers", "1", "--out"]
     done = CliRunner().invoke(main, [*arguments, str(tmp_path / "run")])

@@ -122,6 +122,7 @@ def repeated(short: Path, times: int) -> Path:
     return log
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is read from /proc")
 def test_opening_a_log_holds_no_column_of_it(short: Path) -> None:
     """A column of texts takes 16 bytes a row."""

@@ -181,6 +181,7 @@ def said(cwd: Path, *words: str, **environment: str) -> subprocess.CompletedProc
     return run_program(*words, folder=cwd, environment=os.environ | environment)
 
 
+@pytest.mark.full
 def test_own_cards_are_data_sets_like_others(tmp_path: Path) -> None:
     folder = cards(tmp_path / "my cards")
     by_variable = said(tmp_path, "data", "describe", "house", RANKBENCH_CARDS=str(folder))

@@ -153,6 +153,7 @@ def test_what_folders_must_be(tmp_path: Path) -> None:
         rankbench.scan(tmp_path / "ballots", columns="winner=x")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", part_of(["csv", "ndjson", "parquet", "json"], 3))
 def test_what_is_piped_in_is_a_log(tmp_path: Path, ending: str) -> None:
     path = stored(votes(), tmp_path / f"votes.{ending}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -214,9 +214,12 @@ DROPS = {
 }
 
 
-@pytest.mark.parametrize("shape", DROPS)
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("word", ["NA", "", "no result"])
+@pytest.mark.parametrize(
+    ("shape", "ending", "word"),
+    part_of(
+        [(shape, end, word) for shape in DROPS for end in ("csv", "parquet") for word in ("NA", "", "no result")], 5
+    ),
+)
 def test_rows_that_say_nothing_are_left_out_where_it_is_said(
     tmp_path: Path, shape: str, ending: str, word: str
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import part_of
 from data_files import rejected, stored
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,8 +42,10 @@ FORMS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 
 
-@pytest.mark.parametrize("form", ["memory", "csv", "json", "jsonl", "parquet", *FORMS])
-@pytest.mark.parametrize("columns", VOTES)
+@pytest.mark.parametrize(
+    ("columns", "form"),
+    part_of([(votes, form) for votes in VOTES for form in ("memory", "csv", "json", "jsonl", "parquet", *FORMS)]),
+)
 def test_a_player_is_one_in_every_format(tmp_path: Path, columns: str, form: str) -> None:
     frame = FORMS.get(form, pl.DataFrame)(pl.DataFrame(VOTES[columns]))
     log = frame if form == "memory" else stored(frame, tmp_path / f"votes.{'parquet' if form in FORMS else form}")
