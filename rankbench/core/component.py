@@ -139,10 +139,16 @@ StructureKind = Literal["scores", "edges"]
 C = TypeVar("C", bound="Component")
 
 
+MOST_JUDGMENTS = 2**31
+"""Kernels count judgments in 32 bits."""
+
+
 def _order(value: object) -> object:
-    if isinstance(value, float) and not math.isinf(value) and value == int(value):
-        return int(value)
-    return value
+    if not isinstance(value, int | float) or isinstance(value, bool) or value == math.inf:
+        return value
+    if not 1 <= value < MOST_JUDGMENTS or value != int(value):
+        raise ValueError(f"order k must be a positive integer below 2^31 or inf, not {value}")
+    return int(value)
 
 
 Order = Annotated[float, BeforeValidator(_order)]

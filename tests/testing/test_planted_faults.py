@@ -544,6 +544,17 @@ class HingeBentByAParameter(Hinge):
         return np.where(self.width - margin > 1e-3, -self.power * gap ** (self.power - 1), 0.0)
 
 
+@fails("parameters-work-within-their-bounds")
+class HingeReversedAtTheEnd(Hinge):
+    turn: float = Field(default=0.0, ge=0, le=1, description="Share of the reversed hinge.")
+
+    def phi(self, margin):
+        return (1 - self.turn) * super().phi(margin) + self.turn * super().phi(-margin)
+
+    def dphi(self, margin):
+        return (1 - self.turn) * super().dphi(margin) - self.turn * super().dphi(-margin)
+
+
 @sound
 class Squares(rankbench.ScoreSurrogate):
     """Half the mean square."""

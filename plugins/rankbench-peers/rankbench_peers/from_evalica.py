@@ -120,8 +120,9 @@ class EvalicaBradleyTerry(EvalicaRatios):
     name: ClassVar[str] = "evalica-bradley-terry"
     source: ClassVar[str] = "[N23]_; evalica.bradley_terry [U25]_"
     function: ClassVar[str] = "bradley_terry"
-    # Items are updated in turn until the change is small: their order is in the last digits.
-    properties: ClassVar[frozenset[Property]] = frozenset()
+    # Items are updated in turn until the change is small: their order is in the last digits. Of votes that all agree
+    # there is no maximum, and all items end level.
+    properties: ClassVar[frozenset[Property]] = frozenset({"winner-not-first"})
 
 
 class EvalicaNewman(EvalicaRatios):
@@ -133,6 +134,8 @@ class EvalicaNewman(EvalicaRatios):
 
     name: ClassVar[str] = "evalica-newman"
     source: ClassVar[str] = "[N23]_; evalica.newman [U25]_"
+    # Of votes that all agree there is no maximum, and it stops anywhere.
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "winner-not-first"})
     function: ClassVar[str] = "newman"
 
     tie_weight: float = Field(default=1.0, ge=0, allow_inf_nan=False, description="Weight of a tie.")

@@ -28,7 +28,6 @@ def test_it_does_what_it_declares(check):
             "same-input-same-result",
             "shape-and-finiteness",
             "surroundings-not-touched",
-            "works-on-read-only-arrays",
         ),
         FRACTIONS,
     ),

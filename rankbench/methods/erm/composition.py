@@ -52,9 +52,6 @@ class Composition(Method):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        # Kernels count judgments in 32 bits.
-        if not (math.isinf(self.k) and self.k > 0) and not (1 <= self.k < 2**31 and self.k == int(self.k)):
-            raise ValueError(f"order k must be a positive integer below 2^31 or inf, not {self.k}")
         if self.aggregator.judgments != "comparisons":
             raise ValueError(f"aggregator {self.aggregator.name!r} works on {self.aggregator.judgments}")
         if self.aggregator.structure != self.surrogate.structure:

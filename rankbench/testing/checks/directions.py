@@ -97,8 +97,11 @@ def weights_count(subject: Subject) -> None:
     cases = []
     for heavy, light in ((0, 1), (1, 0)):
         if isinstance(it, ComparisonAggregator):
-            pairs = [(heavy, light), *[(light, heavy)] * 2, (heavy, 2), (2, heavy), (light, 2), (2, light)]
-            votes = samples.sample_of(pairs, 3, [5.0, *[1.0] * 6])
+            pairs = [(heavy, 2), (2, heavy), (light, 2), (2, light), *[(light, heavy)] * 2, (heavy, light)]
+            weights = [*[1.0] * 6, 5.0]  # last: what is learned in time may forget
+            if it.structure == "edges":  # of which one may look at the first alone
+                pairs, weights = pairs[::-1], weights[::-1]
+            votes = samples.sample_of(pairs, 3, weights)
             cases.append((heavy, light, JudgmentSample("votes", 3, samples.comparisons_of(votes))))
         if isinstance(it, ComparisonAggregator | OrderAggregator):
             ranked = [[heavy, light, 2], *[[light, heavy, 2]] * 2, [2, heavy, light], [2, light, heavy]]
