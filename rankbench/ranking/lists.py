@@ -68,7 +68,7 @@ class Ballots(WholeLog):
         """Independent units, and the votes in them."""
         orders = self.orders
         found = units_of_lists(orders.items, orders.starts, self.judges, orders.weights, len(self.items), self._times)
-        return replace(found, noun=JUDGES if self.by_judge else "ballots" if self.counts is None else "voters")
+        return replace(found, noun=JUDGES if self.by_judge else "ballots")
 
     def tallies(self) -> ItemTallies:
         """Return the ballots that name each item, and those that put nothing before it."""
