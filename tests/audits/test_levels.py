@@ -10,6 +10,7 @@ from boards import CLEAN, PLANTED, false_alarms, fired
 from scipy.stats import binom
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CLEAN)
 def test_every_probe_that_tests_has_a_planted_board(name: str) -> None:
     tests, _ = fired(CLEAN[name](1))

@@ -92,6 +92,7 @@ def test_what_goes_down_without_end_in_one_direction_is_refused(formula):
         rankbench.certify(other(Fit, value_and_gradient=formula), loss="ndcg", laws=3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("phi", "dphi"),
     [

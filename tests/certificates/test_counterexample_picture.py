@@ -27,6 +27,7 @@ def test_it_shows_the_risks_of_every_order(name):
         assert row.right == (order == (0, 1, 2))
 
 
+@pytest.mark.full
 def test_grades_and_numerical_certificates_are_drawn():
     for name in ("pairwise-logistic", "listnet"):
         certificate = rankbench.certify(name, loss="ndcg", mu=GRADES)

@@ -90,6 +90,7 @@ def test_what_is_known_of_single_laws(surrogate, loss, mu, verdict):
     assert check(certificate.to_bytes()).proved
 
 
+@pytest.mark.full
 def test_theorem_13_decides_about_the_linear_loss_outside_of_low_noise():
     """[DMJ10]_ Theorem 13: consistent on a DAG exactly if net weights order every pair as it does."""
     rng = np.random.default_rng(5)

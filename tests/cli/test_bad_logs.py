@@ -342,7 +342,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("line", REFUSED)
+@pytest.mark.parametrize("line", part_of(REFUSED, 3))
 def test_what_cannot_be_had_is_said(rankbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
     monkeypatch.chdir(tmp_path)
     files = {"votes.csv": OF_KINDS, "scores.csv": SCORES}

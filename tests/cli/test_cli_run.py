@@ -113,6 +113,7 @@ def test_plan_takes_a_log_as_run_does_and_says_what_is_left_out(rankbench, tmp_p
     assert (facts["suite"], set(facts["left_out"])) == ("own-log", {"next-votes", "by-time", "by-pair"})
 
 
+@pytest.mark.full
 def test_votes_of_one_unit_of_time_go_together_where_the_log_has_dates(rankbench, tmp_path):
     days = [f"2024-{1 + d // 28:02d}-{1 + d % 28:02d}" for d in range(300)]
     rows = [f"q,{'abc'[d % 3]},{'bca'[d % 3]},{day}" for d, day in enumerate(days)]

@@ -76,6 +76,7 @@ VALUES = (
 )
 
 
+@pytest.mark.full
 @settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_columns_are_read_together_as_they_are_one_by_one(data: st.DataObject, tmp_path: Path) -> None:

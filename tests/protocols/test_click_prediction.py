@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
+from amounts import part_of
 from competing import executed
 
 import rankbench
@@ -228,7 +229,7 @@ def test_too_few_sessions(monkeypatch, heldout, fewest):
         ClickPrediction(heldout=heldout).prepare(Log(parts=False), 1)
 
 
-@pytest.mark.parametrize("sessions", [3, 4, 5, 11])
+@pytest.mark.parametrize("sessions", part_of([3, 4, 5, 11], 3))
 def test_n_that_few_sessions_make_one_are_run_once(monkeypatch, tmp_path, sessions):
     rows = [("q", str(i), ["a", "b"], [1 + i % 2], "") for i in range(sessions)]
     monkeypatch.setattr(Log, "rows", rows)

@@ -254,6 +254,7 @@ def test_vote_by_vote_is_ahead_of_frozen_is_ahead_of_the_win_rate_and_folds_by_p
         assert said == pytest.approx([of[text] for of in (vote_by_vote, frozen, by_pair)], abs=0.0051)
 
 
+@pytest.mark.full
 def test_the_page_begins_with_what_comes_next_and_says_why_folds_differ(tmp_path: Path) -> None:
     """One recommendation, of the votes to come; who has the best mean in the other views is said beside it."""
     suite = tmp_path / "small.toml"

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
+from amounts import part_of
 from drawn_votes import named, two_items
 from drifting_votes import Drifting, prepared
 from own_logs import SUITE, Few, Log, rows_of, suite
@@ -105,7 +106,7 @@ class Shuffled(Log):
         return super().scan().collect().reverse().lazy()
 
 
-@pytest.mark.parametrize("judges", [True, False])
+@pytest.mark.parametrize("judges", part_of([True, False]))
 def test_the_order_of_rows_means_nothing_where_there_are_times(tmp_path: Path, judges: bool) -> None:
     text = SUITE.format(folds="").replace('{ use = "bradley-terry" }', '{ use = "bradley-terry" }, { use = "elo" }')
     text = text.replace(

@@ -327,6 +327,7 @@ def test_the_papers_populations_are_low_noise():
         Repair(noise="cyclic", paper=True).prepare(None, 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("items", "said"), [(4, 1 / 3), (5, 1 / 2)])
 def test_how_often_the_limit_of_logistic_edges_is_wrong(items, said):
     """The shares that the page and the suite give: three standard errors of 1,000 populations are 0.047 at most."""

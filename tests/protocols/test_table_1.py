@@ -197,6 +197,7 @@ def test_refuses_other_data():
         Table1().prepare(None, 1)
 
 
+@pytest.mark.full
 def test_suite_runs_end_to_end_on_the_simulator(tmp_path):
     suite = Path(rankbench.__file__).parent / "suites" / "table-1.toml"
     text = suite.read_text().replace("[20_000, 40_000, 80_000, 120_000, 160_000]", "[500, 1000]")

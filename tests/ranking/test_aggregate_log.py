@@ -33,6 +33,7 @@ def scores(found: rankbench.Aggregation, items: list[str]) -> np.ndarray:
     return np.array([by_name[item] for item in items])
 
 
+@pytest.mark.full
 def test_plain_maximum_likelihood_is_where_choix_says_that_it_is_level(llmfao: pl.DataFrame) -> None:
     decisive = llmfao.filter(pl.col("winner") != "tie")
     items = sorted({*llmfao["left"], *llmfao["right"]})

@@ -179,6 +179,7 @@ def test_a_ranking_of_each_query_is_no_picture(votes: Path) -> None:
         rankbench.aggregate(votes, by="query").plot()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_systems_are_drawn_as_their_file(scores: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"systems.{ending}"

@@ -306,6 +306,7 @@ def test_a_plan_without_results(tmp_path: Path) -> None:
     assert "| pending | logistic |" in text
 
 
+@pytest.mark.full
 def test_a_figure_of_results_is_that_of_the_folder(tmp_path: Path) -> None:
     """Without a name it is the one that the leaderboard begins with: most is claimed of it."""
     plan, twin = synthetic.drawn("first"), synthetic.drawn("second")
