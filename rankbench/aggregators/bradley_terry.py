@@ -359,7 +359,12 @@ class PlackettLuce(OrderAggregator):
         ------
         InputError
             The ballots say nothing: none of them ranks two items.
+        ContenderDiverged
+            Rounding keeps the scores from the maximum: the ridge is too small beside the weights.
         """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components as components
+
         from rankbench.aggregators.kernels.plackett_luce import BallotRows, plackett_luce
 
         if not (np.diff(orders.starts) > 1).any():
@@ -372,5 +377,15 @@ class PlackettLuce(OrderAggregator):
             np.array(orders.places, dtype=np.int32),
             np.array(orders.weights, dtype=np.float64),
         )
-        plackett_luce(ballots, self.ridge, scores)
+        # An item is connected with the first one of its ballot.
+        first = np.repeat(
+            ballots.items[np.minimum(ballots.starts[:-1], len(ballots.items) - 1)], np.diff(ballots.starts)
+        )
+        graph = coo_array((np.ones(len(first), np.int8), (first, ballots.items)), shape=(m, m))
+        scale = components(graph, directed=False)[1].astype(np.int32)
+        if not plackett_luce(ballots, self.ridge, scale, np.bincount(scale).astype(np.float64), scores):
+            raise ContenderDiverged(
+                f"Plackett-Luce: rounding keeps the scores from the maximum; a ridge of {self.ridge:g} is small beside "
+                "the weights: take a larger one"
+            )
         return scores

@@ -18,7 +18,7 @@ _ROUNDS = 1000
 _CLOSE = 1e-12
 
 
-@declared()
+@declared(error_model="numpy")
 def solve_in_place(system: Matrix, right: Matrix) -> None:
     """Put the solution of a linear system in the place of its right sides, shape (a, b), by elimination with pivots."""
     a = system.shape[0]
@@ -60,7 +60,7 @@ def plus_identity(one: Matrix, two: Matrix) -> Matrix:
     return found
 
 
-@declared(WALK)
+@declared(WALK, error_model="numpy")
 def dynamic_bradley_terry_times(
     first: Index,
     second: Index,

@@ -20,11 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankbench.kernels.declared import Index, Rows, Vector, declared
+from rankbench.aggregators.kernels.likelihood import centered
+from rankbench.kernels.declared import Index, ReadIndex, ReadVector, Rows, Vector, declared
 
 _TOLERANCE = 1e-12
 _ROUNDING = 1e-14
-_MAX_STEPS = 200
+_CLOSE, _NEAR = 1e-8, 1e-5
+_MAX_STEPS = 1000
 
 
 class BallotRows(NamedTuple):
@@ -152,36 +154,41 @@ def _product(ballots: BallotRows, ridge: float, rho: Vector, g: Vector, means: V
 
 
 @declared()
-def plackett_luce(ballots: BallotRows, ridge: float, out: Vector) -> None:
-    """Write the penalized maximum-likelihood scores to `out`, shape (m,).
+def plackett_luce(ballots: BallotRows, ridge: float, scale: ReadIndex, sizes: ReadVector, out: Vector) -> bool:
+    """Write the penalized maximum-likelihood scores to `out`, shape (m,), and return whether they are there.
 
-    The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or
-    to where rounding keeps it.
+    The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or to where rounding keeps
+    it, and on until the next step changes no score by more than 1e-8 beside the largest one, or 1e-5 where rounding
+    keeps it: a small gradient alone says little where a small ridge is all that bends.
 
     Parameters
     ----------
     ballots : BallotRows
     ridge : float
         Positive.
+    scale, sizes : ndarray
+        Connected component of each item, and number of items of each. Gradients and steps sum to zero on each but for
+        rounding, which is taken out: along it only the ridge holds.
     out : ndarray of float64, shape (m,)
     """
     m, rows = len(out), len(ballots.items)
     rho, g, means = np.empty(rows), np.empty(rows), np.empty(rows)
-    gradient, scale, trial = np.empty(m), np.empty(m), np.empty(m)
+    gradient, bend, trial = np.empty(m), np.empty(m), np.empty(m)
     step, r, p, q = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     out[:] = 0.0
-    norm = _gradient(ballots, ridge, out, rho, g, gradient, scale)
+    norm = _gradient(ballots, ridge, out, rho, g, gradient, bend)
+    centered(gradient, scale, sizes)
     first = math.sqrt(norm)
     enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * ballots.weights.sum())
     for _ in range(_MAX_STEPS):
         before = math.sqrt(norm)
-        if before <= enough:
-            break
+        if before == 0.0:
+            return True
         # Conjugate gradients: loosely far away and ever more tightly near by.
-        target = max(min(0.1, before / first) * before, 0.1 * enough)
+        target = max(min(0.1, before / first) * before, min(0.1 * enough, 0.01 * before))
         step[:] = 0.0
         r[:] = gradient
-        p[:] = r / scale
+        p[:] = r / bend
         size = (r * p).sum()
         for _ in range(10 * m):
             if math.sqrt((r * r).sum()) <= target:
@@ -193,17 +200,25 @@ def plackett_luce(ballots: BallotRows, ridge: float, out: Vector) -> None:
             length = size / curvature
             step += length * p
             r -= length * q
-            size_next = (r * r / scale).sum()
-            p[:] = r / scale + size_next / size * p
+            size_next = (r * r / bend).sum()
+            p[:] = r / bend + size_next / size * p
             size = size_next
+        centered(step, scale, sizes)
+        change, largest = 0.0, 1.0
+        for i in range(m):
+            change, largest = max(change, abs(step[i])), max(largest, abs(out[i]))
+        if before <= enough and change <= _CLOSE * largest:
+            return True
         # Backtracking on the gradient's norm [EW94]_ needs no value of the objective.
         length = 1.0
         while length > 1e-10:
             trial[:] = out - length * step
-            norm = _gradient(ballots, ridge, trial, rho, g, gradient, scale)
+            norm = _gradient(ballots, ridge, trial, rho, g, gradient, bend)
+            centered(gradient, scale, sizes)
             if math.sqrt(norm) <= (1.0 - 1e-4 * length) * before:
                 break
             length *= 0.5
         else:
-            break
+            return change <= _NEAR * largest
         out[:] = trial
+    return False
