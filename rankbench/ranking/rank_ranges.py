@@ -237,9 +237,8 @@ def many_rank_ranges(
     low, high, first = any_place(m)
     half = -stdtrit(freedom, (1 - level) / 2 / known.sum()) * errors.se
     leader = _leaders(scores, scales, judged_enough(units))
-    order = np.argsort(scales, kind="stable")
-    for items in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
-        among = items[known[items]]
+    order = np.flatnonzero(known)[np.argsort(scales[known], kind="stable")]
+    for among in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
         if len(among) < 2:
             continue
         lower, upper = scores[among] - half[among], scores[among] + half[among]
@@ -264,16 +263,16 @@ def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDAr
     1 + the number of items of its scale with a higher score, to m - the number with a lower
     one: equal scores share their places, and those of other scales may stand anywhere.
     """
-    m = len(scores)
-    low, high = np.ones(m, np.int64), np.full(m, m, np.int64)
-    unit = _unit(scores)
-    order = np.argsort(scales, kind="stable")
-    for of_scale in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
-        own = scores[of_scale]
-        rising = np.sort(own)
-        low[of_scale] += len(own) - np.searchsorted(rising, own + unit, side="right")
-        high[of_scale] -= np.searchsorted(rising, own - unit, side="left")
-    return low, high
+    unit, rising = _unit(scores), np.sort(scores)
+    _, scale, sizes = np.unique(scales, return_inverse=True, return_counts=True)
+    scale = scale.reshape(-1)
+    ends = np.cumsum(sizes)[scale]
+    # By scale, and in it by the number of scores below: scores themselves would be rounded beside the scale.
+    key, room = np.searchsorted(rising, scores), len(scores) + 1
+    places = np.sort(scale * room + key)
+    above = ends - np.searchsorted(places, scale * room + np.searchsorted(rising, scores + unit, side="right"))
+    below = np.searchsorted(places, scale * room + np.searchsorted(rising, scores - unit)) - ends + sizes[scale]
+    return 1 + above, len(scores) - below
 
 
 def _unit(scores: NDArray[np.float64]) -> float:
