@@ -63,6 +63,34 @@ def test_bootstrap_of_bradley_terry(benchmark: Any) -> None:
     )
 
 
+def careers(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return votes of items that come and go, most of them on a few pairs, as in leagues of fighters or of players."""
+    rng = np.random.default_rng(0)
+    length = rng.pareto(1.1, m) + 1
+    place, truth = np.cumsum(length) / length.sum(), rng.normal(size=m) + 0.5 * np.log(length)
+    # An item is drawn by its length, an opponent among those that were about at the time.
+    a = np.searchsorted(place, rng.random(n))
+    b = np.searchsorted(place, np.clip(place[a] + rng.normal(0, 0.05, n), 0, 1 - 1e-9))
+    a, b = np.minimum(a, m - 1)[a != b], np.minimum(b, m - 1)[a != b]
+    first = rng.random(len(a)) < 1 / (1 + np.exp(truth[b] - truth[a]))
+    return np.where(first, a, b).astype(np.int32), np.where(first, b, a).astype(np.int32)
+
+
+def test_firth_of_a_sparse_log(benchmark: Any) -> None:
+    """Some 2,400 items of three votes each: choix has a penalty of its own."""
+    winners, losers = careers(7_500, 2_400)
+    counts = count_pairs(winners, losers, m=2_400)
+    firth = get(Aggregator, "bradley-terry:penalty=firth")
+    data = list(zip(winners.tolist(), losers.tolist(), strict=True))
+    against(
+        benchmark,
+        lambda: firth.from_counts(counts),
+        lambda: choix.mm_pairwise(2_400, data, alpha=0.1, max_iter=100_000, tol=1e-6),
+        "choix, MM with a penalty",
+        at_least=1.0,
+    )
+
+
 def test_win_rate(benchmark: Any) -> None:
     winners, losers = votes()
     counts, rate = count_pairs(winners, losers, m=M), get(Aggregator, "win-rate")
