@@ -100,6 +100,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "aggregate sides.csv --control side --intervals",
         "aggregate judged.csv --control side --by judge",
         "aggregate clicks.csv --by query",
+        "aggregate ballots.csv --method schulze",
     ],
     "aggregate --between": [
         "aggregate sides.csv --between a c",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankbench.aggregators.ballot_rules import InstantRunoff, Plurality
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
@@ -42,6 +43,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         Glicko2,
         GraphRelevance,
         Identity,
+        InstantRunoff,
         Kemeny,
         LabelPairs,
         LabelScores,
@@ -57,6 +59,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         PermutedElo,
         PositionDebiased,
         PlackettLuce,
+        Plurality,
         Predictions,
         RankCentrality,
         RankedPairs,

@@ -328,6 +328,11 @@ class PlackettLuce(OrderAggregator):
     items tied there, and so for any ballot of two items, it is exactly half a win each way. Ballots
     that tie all their items pull these together.
 
+    *A choice out of a set* says nothing on the order of the rest. With ``last=unordered`` it is the ballot
+    ``best>a=b=c``: the items of the last place stand behind the others in an order that the voter did not tell, and
+    the likelihood of the ballot is that of the places before it, summed over these orders [L59]_. So are the first few
+    places of a longer ballot. A ballot of one place says nothing then, and leaves scores as they are.
+
     Prefer it to methods of comparisons where ballots rank more than two items: these count a long ballot as many
     independent comparisons.
 
@@ -343,6 +348,12 @@ class PlackettLuce(OrderAggregator):
     >>> ballots = {"ranking": [["ada", "bob", "cy"], ["bob", "ada"], ["ada", "cy", "bob"]]}
     >>> rankbench.aggregate(ballots, "plackett-luce").table.select("item", "score").rows()
     [('ada', 0.4159...), ('bob', -0.0840...), ('cy', -0.3319...)]
+
+    Of three items, ada is chosen twice and bob once, and then bob of the two others:
+
+    >>> choices = {"ranking": ["ada>bob=cy", "bob>ada=cy", "bob>cy"], "count": [2, 1, 1]}
+    >>> rankbench.aggregate(choices, "plackett-luce:last=unordered").table.select("item", "score").rows()
+    [('ada', 0.5159...), ('bob', 0.2015...), ('cy', -0.7174...)]
     """
 
     name: ClassVar[str] = "plackett-luce"
@@ -351,6 +362,9 @@ class PlackettLuce(OrderAggregator):
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
     ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
+    last: Literal["tied", "unordered"] = Field(
+        default="tied", description="Items on a ballot's last place: equals, or in an order that is not told."
+    )
 
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
         """Return the scores, shape (m,); see the kernel's module for the method.
@@ -376,6 +390,7 @@ class PlackettLuce(OrderAggregator):
             np.array(orders.items, dtype=np.int32),
             np.array(orders.places, dtype=np.int32),
             np.array(orders.weights, dtype=np.float64),
+            int(self.last == "tied"),
         )
         # An item is connected with the first one of its ballot.
         first = np.repeat(

@@ -12,7 +12,7 @@ import polars as pl
 from rankbench.cli.origin import log_sha256
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
-from rankbench.core.text import amount_text, count_text, number, place_range_text
+from rankbench.core.text import amount_text, count_text, first_of, number, place_range_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
@@ -32,6 +32,7 @@ PAIRED_ON_A_PAGE = 60
 """Items of the shares of wins on an HTML page, the first ones."""
 
 _GAP = 2
+_WINNERS_SHOWN = 10
 _LEVEL = 0.05
 
 
@@ -54,6 +55,7 @@ def said_of(found: Aggregation, *, places: bool = True, marks: bool = False) -> 
     """Return in a line which method made a ranking, of how much, and what its scores, `places` and `marks` mean."""
     facts = found.facts
     unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
+    unit += f"; winners: {first_of(facts['winners'], _WINNERS_SHOWN)}" if "winners" in facts else ""
     how = "; places by score: --intervals shows how certain they are"
     if facts["intervals"]:
         how = f"; 95% intervals ({intervals_words(facts)}) of each score alone, ranks of all together"

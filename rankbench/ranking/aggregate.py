@@ -56,7 +56,8 @@ class Aggregation:
         by score. With intervals ends are null for items that too few votes are about, which may hold any place; the
         first item of a scale is at 95% one of those that may be first. ``votes`` is the weight of the votes that an
         item was in (of the ballots that name it; how often it was shown), ``wins`` of those that it won, a tie being
-        half a win (that put it first; how often it was clicked).
+        half a win (that put it first; how often it was clicked). Rules of social choice have also ``winner``, whether
+        the rule elects the item.
     method : str
         Canonical spec.
     notes : tuple of str
@@ -68,6 +69,7 @@ class Aggregation:
         ``intervals``, how they were made, or None, ``by_judge``, whether by judge, and ``sampled``, what they are over,
         as "votes of these 3 judges";
         ``may_be_first``, names of items of the largest of so many ``scales``, where one ranking has intervals;
+        ``winners``, names of the items that a rule of social choice elects, in one ranking;
         ``votes`` and ``wins``, names of the counts in these columns; ``filter``, the parts of a filter that were
         said. Pooled categories have also ``pool``, how much
         scores differ between them (``variance, lower, upper, differences, unit, p, trials``).
@@ -252,7 +254,7 @@ def aggregate(
         facts["by_judge"] = loaded.by_judge
         if ranking.units is not None:
             sampled[ranking.units.noun] = None
-        return replace(ranking, tallies=tallies), more
+        return replace(ranking, tallies=tallies, winners=loaded.winners(aggregator)), more
 
     def controlled(part: LogSource, plain: ItemRanking) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
         assert controlling is not None
@@ -307,6 +309,8 @@ def aggregate(
     if by is None and intervals is not None:
         facts["may_be_first"] = table.filter("may_be_first", scale=1)["item"].to_list()
         facts["scales"] = table["scale"].n_unique()
+    if by is None and "winner" in table.columns:
+        facts["winners"] = table.filter("winner")["item"].to_list()
     facts.setdefault("sampled", " or ".join(sampled) or None)
     found = _findings(source, first_votes, table["item"].unique().to_list(), queries=by in (None, "query"))
     if by not in (None, "query"):

@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.aggregators.ballot_rules import BallotRule
+from rankbench.aggregators.social_choice import MajorityRule
 from rankbench.core.runtime import resample_entropy
 from rankbench.core.text import first_of, short_reprs
 from rankbench.data.readers.choose import is_pattern, part_files
@@ -27,7 +29,8 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import existing
-from rankbench.interfaces.queries import Orders, Selections
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.queries import Orders, Selections, implied_comparisons
 from rankbench.interfaces.row_weights import MOST_VOTES
 from rankbench.ranking.ranked_log import ItemTallies, WholeLog
 from rankbench.ranking.sampling_units import JUDGES, Units, units_of_lists
@@ -105,10 +108,21 @@ class Ballots(WholeLog):
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
+        if isinstance(aggregator, BallotRule):
+            return np.zeros(len(self.items), np.int64)
         orders, m = self.orders, len(self.items)
         first = np.repeat(orders.items[orders.starts[:-1]], np.diff(orders.starts))
         graph = coo_array((np.ones(len(first)), (first, orders.items)), shape=(m, m))
         return np.asarray(connected_components(graph, directed=False)[1].astype(np.int64))
+
+    def winners(self, aggregator: Aggregator) -> NDArray[np.bool_] | None:
+        """Return whether a rule of social choice elects each item, (m,); None of other aggregators."""
+        orders, m = self.orders.weighed(), len(self.items)
+        if isinstance(aggregator, BallotRule):
+            return aggregator.winners(orders, m)
+        if isinstance(aggregator, MajorityRule):
+            return aggregator.winners(PairCounts.from_comparisons(implied_comparisons(orders), m))
+        return None
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""

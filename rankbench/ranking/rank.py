@@ -71,6 +71,8 @@ class ItemRanking:
         Number of judgments of each item.
     errors : RangeErrors, optional
         Errors of the scores that ranges of ranks rest on; None where nothing is known.
+    winners : ndarray of bool, shape (m,), optional
+        Items that a rule of social choice elects, of all scales.
     """
 
     items: list[str]
@@ -84,6 +86,7 @@ class ItemRanking:
     units: Units | None = None
     tallies: ItemTallies | None = None
     errors: RangeErrors | None = None
+    winners: NDArray[np.bool_] | None = None
 
 
 def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
@@ -437,6 +440,8 @@ def ranking_table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) 
         "votes": [ranking.tallies.judged for ranking in rankings if ranking.tallies],
         "wins": [ranking.tallies.won for ranking in rankings if ranking.tallies],
     }
+    if winners := [ranking.winners for ranking in rankings if ranking.winners is not None]:
+        numbers["winner"] = [*winners]
     items = itertools.chain.from_iterable(ranking.items for ranking in rankings)
     table = pl.DataFrame(
         {"item": list(items)} | {name: np.concatenate(parts) if parts else None for name, parts in numbers.items()},

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.davidson_firth import core_size
+from rankbench.aggregators.social_choice import MajorityRule
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator, WithErrorDraws, WithProfile
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
@@ -122,6 +123,10 @@ class RankedLog(ABC):
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,): scores of the same number can be compared."""
 
+    def winners(self, aggregator: Aggregator) -> NDArray[np.bool_] | None:
+        """Return whether a rule of social choice elects each item, (m,); None of other aggregators."""
+        return None
+
     @abstractmethod
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
@@ -224,6 +229,10 @@ class CountedVotes(RankedLog):
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
         return scales_of(aggregator, self.counts).scale_of.astype(np.int64)
+
+    def winners(self, aggregator: Aggregator) -> NDArray[np.bool_] | None:
+        """Return whether a rule of social choice elects each item, (m,); None of other aggregators."""
+        return aggregator.winners(self.counts.observed()) if isinstance(aggregator, MajorityRule) else None
 
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int

@@ -19,21 +19,51 @@ from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.queries import Comparisons, implied_comparisons
 
 
-def stage_masses(scores, places):
+def stage_masses(scores, places, *, tied_last=True):
     """Yield (coefficients of the scores picked, log of the mass picked from) of each stage."""
     for at, tied in enumerate(places):
         rest = [item for later in places[at + 1 :] for item in later]
         d = len(tied)
-        for r in range(d if rest else d - 1):
+        for r in range(d if rest else (d - 1) * tied_last):
             terms = [scores[item] for item in rest] + [scores[item] + np.log(1 - r / d) for item in tied]
             yield scores[tied].mean(), np.log(np.exp(terms).sum())
 
 
-def objective(scores, sample, ridge):
+def test_choices_out_of_sets_are_those_of_choix():
+    rng = np.random.default_rng(7)
+    choices = [rng.permutation(6)[: 2 + k % 5].tolist() for k in range(40)]
+    orders = build([[[best], rest] for best, *rest in choices])
+    found = PlackettLuce(ridge=0.1, last="unordered").from_orders(orders, 6)
+    theirs = choix.opt_top1(6, [(best, tuple(rest)) for best, *rest in choices], alpha=0.05, tol=1e-10)
+    assert found == pytest.approx(theirs, abs=1e-6)
+    for other in (PlackettLuce(ridge=0.1), BradleyTerry(ridge=0.1)):
+        assert np.abs(other.from_orders(orders, 6) - theirs).max() > 0.05
+
+
+def test_the_first_few_places_are_those_of_choix():
+    # The likelihood of a ballot's places but the last is a product of choices.
+    rng = np.random.default_rng(8)
+    cast = [rng.permutation(6).tolist() for _ in range(25)]
+    found = PlackettLuce(ridge=0.1, last="unordered").from_orders(build([[[a], [b], rest] for a, b, *rest in cast]), 6)
+    choices = [pick for a, b, *rest in cast for pick in ((a, (b, *rest)), (b, tuple(rest)))]
+    assert found == pytest.approx(choix.opt_top1(6, choices, alpha=0.05, tol=1e-10), abs=1e-6)
+
+
+@given(sample=ballots(max_items=5, max_ballots=5))
+@examples(25)
+def test_with_an_unordered_last_place_it_is_the_minimum_of_its_objective(sample):
+    orders, model = build(*sample[:2]), PlackettLuce(last="unordered")
+    if not informative(sample):
+        return
+    scores = model.from_orders(orders, sample[2])
+    assert np.abs(step_to_minimum(lambda at: objective(at, sample, 1.0, tied_last=False), scores)).max() < 1e-9
+
+
+def objective(scores, sample, ridge, *, tied_last=True):
     found, weights, _ = sample
     total = ridge / 2 * scores @ scores
     for places, weight in zip(found, weights, strict=True):
-        total += weight * sum(mass - picked for picked, mass in stage_masses(scores, places))
+        total += weight * sum(mass - picked for picked, mass in stage_masses(scores, places, tied_last=tied_last))
     return total
 
 

@@ -7,6 +7,7 @@ from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from amounts import examples
 from hypothesis import given
@@ -213,12 +214,42 @@ def test_winners_are_those_of_pref_voting(rule):
                 assert scores(rule, lead) == pytest.approx(row[rule.name], abs=2e-6)
             continue
         found = scores(rule, lead)
-        first = np.flatnonzero(found == found.max()).tolist()
-        if rule.name == "schulze":  # all items that none is above; the score orders them further
-            strength = beatpaths(lead)
-            assert np.flatnonzero(~(strength > strength.T).any(axis=0)).tolist() == row["schulze"]
-            assert set(first) <= set(row["schulze"])
-        elif rule.name == "ranked-pairs" and row["leads"] == "tied":  # pref_voting tries all orders of ties
-            assert set(first) <= set(row["ranked-pairs"])
+        winners = np.flatnonzero(rule.elected(lead)).tolist()
+        assert set(np.flatnonzero(found == found.max())) <= set(winners), "scores order winners further"
+        if rule.name == "ranked-pairs" and row["leads"] == "tied":  # pref_voting tries all orders of ties
+            assert set(winners) <= set(row["ranked-pairs"])
         else:
-            assert first == row[rule.name]
+            assert winners == row[rule.name]
+
+
+@pytest.mark.parametrize(
+    ("rule", "winners"),
+    [
+        ("schulze", "12"),
+        ("ranked-pairs", "12"),
+        ("minimax", "12"),
+        ("maximal-lotteries", "12"),
+        ("copeland", "2"),
+        ("plurality", "12"),
+        ("instant-runoff", "12"),
+        ("borda", None),
+    ],
+)
+def test_winners_of_a_log_are_all_that_the_rule_elects(rule, winners):
+    # Four voters have 2 before 0; both other pairs are level.
+    ballots = {"ranking": ["2>0>1", "1>2>0"], "count": [2, 2]}
+    found = rankbench.aggregate(ballots, rule)
+    if winners is None:
+        assert "winners" not in found.facts
+        assert "winner" not in found.table.columns
+        return
+    assert {*found.facts["winners"]} == {*winners}
+    assert {*found.table.filter("winner")["item"]} == {*winners}
+    if rule in ("plurality", "instant-runoff"):
+        return
+    votes = [("2", "0", 4), ("2", "1", 2), ("1", "2", 2), ("0", "1", 2), ("1", "0", 2)]
+    log = pl.DataFrame(votes, schema=["winner", "loser", "count"], orient="row")
+    assert {*rankbench.aggregate(log, rule).facts["winners"]} == {*winners}
+    both = pl.concat([log.with_columns(query_id=pl.lit("a")), log.with_columns(query_id=pl.lit("b"))])
+    table = rankbench.aggregate(both, rule, by="query").table.filter("winner")
+    assert {*table.select("query", "item").rows()} == {*product("ab", winners)}

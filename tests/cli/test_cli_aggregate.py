@@ -146,6 +146,16 @@ def test_ballots_count_firsts(rankbench, tmp_path: Path) -> None:
     assert table == {"x": ["5", "3"], "y": ["5", "2"], "z": ["5", "0"]}
 
 
+def test_winners_are_named(rankbench, rows, tmp_path: Path) -> None:
+    path = str(written(tmp_path / "elected.csv", b"ranking,count\n2>0>1,2\n1>2>0,2\n"))
+    shown = rankbench("aggregate", path, "--method", "schulze", "--top", "1").stdout
+    assert "; winners: 2, 1; places by score" in shown.splitlines()[0]
+    items = json.loads(rankbench("aggregate", path, "--method", "schulze", "--json").stdout)["items"]
+    assert {item["item"]: item["winner"] for item in items} == {"2": True, "1": True, "0": False}
+    assert [row["winner"] for row in rows(path, "--method", "schulze")] == ["true", "true", "false"]
+    assert "winners" not in rankbench("aggregate", path, "--method", "borda").stdout
+
+
 def test_the_column_that_rankings_are_by_heads_them(rankbench, tmp_path: Path) -> None:
     path = written(tmp_path / "turns.csv", "winner,loser,turn|of\na,b,1\nb,a,1\na,b,2\n")
     done = rankbench("aggregate", str(path), "--by", "turn|of")

@@ -20,6 +20,7 @@ VARIANTS = {
         "thurstone-mosteller:matrix=margins",
         "elo:factor=200",
         "dynamic-bradley-terry:drift=0",
+        "plackett-luce:last=unordered",
     ],
     "surrogate": [
         "regression:normalize=false",

@@ -5,7 +5,7 @@ With e_l = exp(s_l), a place of d tied items with mass S in front of a rest of m
 stages: in stage r the masses are f_r S and R, where f_r = 1 - r / d. All that passes need is
 each place's share of the rest, rho = R / (R + S), and each item's share of its place, g: they are
 computed without overflow, whatever the scores. The last place has no rest, rho = 0, and d - 1
-stages.
+stages, or none if its items are unordered.
 
 References
 ----------
@@ -30,18 +30,19 @@ _MAX_STEPS = 1000
 
 
 class BallotRows(NamedTuple):
-    """The ballots of one query, as `rankbench.interfaces.queries.Orders` has them."""
+    """The ballots of one query, as `rankbench.interfaces.queries.Orders` has them; `tied_last`: 1, or 0."""
 
     starts: Rows
     items: Index
     places: Index
     weights: Vector
+    tied_last: int
 
 
 @declared()
 def _shares(ballots: BallotRows, scores: Vector, rho: Vector, g: Vector) -> None:
     """Write rho, in the first row of each place, and g, in every row."""
-    starts, items, places, _ = ballots
+    starts, items, places, _, _ = ballots
     for b in range(len(starts) - 1):
         rest = -math.inf
         end = starts[b + 1]
@@ -71,7 +72,7 @@ def _gradient(
 ) -> float:
     """Write shares, gradient (m,) and a bound of the Hessian's diagonal; return the squared norm."""
     _shares(ballots, scores, rho, g)
-    starts, items, places, weights = ballots
+    starts, items, places, weights, tied_last = ballots
     m = len(scores)
     for i in range(m):
         gradient[i] = ridge * scores[i]
@@ -86,7 +87,7 @@ def _gradient(
             while last < end and places[last] == places[first]:
                 last += 1
             d = last - first
-            stages = d if last < end else d - 1
+            stages = d if last < end else (d - 1) * tied_last
             mine, after, mass = past, past, 1.0
             for r in range(stages):
                 f = 1.0 - r / d
@@ -108,7 +109,7 @@ def _gradient(
 @declared()
 def _product(ballots: BallotRows, ridge: float, rho: Vector, g: Vector, means: Vector, v: Vector, out: Vector) -> None:
     """Write the Hessian's product with v to `out`; `means` is scratch memory, one a row."""
-    starts, items, places, weights = ballots
+    starts, items, places, weights, tied_last = ballots
     for i in range(len(v)):
         out[i] = ridge * v[i]
     for b in range(len(starts) - 1):
@@ -133,7 +134,7 @@ def _product(ballots: BallotRows, ridge: float, rho: Vector, g: Vector, means: V
             while last < end and places[last] == places[first]:
                 last += 1
             d = last - first
-            stages = d if last < end else d - 1
+            stages = d if last < end else (d - 1) * tied_last
             here = 0.0
             for row in range(first, last):
                 here += g[row] * v[items[row]]
