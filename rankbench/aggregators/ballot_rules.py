@@ -29,7 +29,7 @@ from rankbench.interfaces.queries import Orders
 class BallotRule(OrderAggregator):
     """A rule of all items of a query, whether or not ballots compare them; its winners have the highest score."""
 
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "irregular"})
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
     @abstractmethod
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
@@ -127,6 +127,7 @@ class InstantRunoff(BallotRule):
     name: ClassVar[str] = "instant-runoff"
     unit: ClassVar[str] = "rounds survived"
     source: ClassVar[str] = "[T06]_; items that are last together: own choice"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "irregular"})
 
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
         """Return the rounds survived, shape (m,)."""

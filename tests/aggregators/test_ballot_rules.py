@@ -76,3 +76,9 @@ def test_ballots_of_one_item_stand_on_one_scale(rule, scores):
     assert found.table["scale"].to_list() == [1, 1, 1]
     assert found.facts["winners"] == ["a"]
     assert found.notes == ()
+
+
+def test_plurality_has_intervals_for_shares():
+    found = rankbench.aggregate({"ranking": ["a>b", "b>a"], "count": [64, 36]}, "plurality", intervals="bootstrap")
+    half = 1.96 * np.sqrt(0.64 * 0.36 / 100)  # of a binomial share, by 1,000 resamples
+    assert (found.table["upper"] - found.table["lower"]).to_list() == pytest.approx([2 * half] * 2, rel=0.15)
