@@ -54,7 +54,8 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "margin",
         metavar="X|X%",
         callback=_margin,
-        help="A smaller change is not worse; default: 0, of speeds 5%, of speeds timed in turns 1%.",
+        help="A smaller change is not worse; default: 0, of speeds 5%, of speeds timed in turns 1%. For memory it is "
+        "always 10% and 16 MiB.",
     )(command)
 
 

@@ -11,7 +11,7 @@ from rankbench.store.published import holds_results, open_results
 from rankbench.tracking.comparison import Change, Comparison, Family, Margin, untested
 from rankbench.tracking.quality_changes import quality_changes
 from rankbench.tracking.ranking_changes import is_arena_log, ranking_changes
-from rankbench.tracking.speed_changes import benchmark_files, speed_changes, timing_changes
+from rankbench.tracking.speed_changes import LARGER_BY, LARGER_BYTES, benchmark_files, speed_changes, timing_changes
 from rankbench.tracking.timings import has_timings, read_timings
 
 ALPHA = 0.01
@@ -45,7 +45,7 @@ def compare_results(
         files, one a job, or a log of votes, whose rankings are compared.
     margin : Margin, optional
         Size that a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
-        were measured in turns.
+        were measured in turns. Memory has one of its own, see `rankbench.tracking.speed_changes.memory_margin`.
     gate : tuple of str
         Patterns of what is tested, see `rankbench.tracking.comparison.Family`; empty: everything.
     reference : str
@@ -94,9 +94,9 @@ def compare_results(
 def _of_folders(
     base: Path, head: Path, margin: Margin | None, gate: tuple[str, ...], alpha: float
 ) -> tuple[list[Change], list[str], str, list[str]]:
-    """Return the changes in quality and in speed, notes, the margins in words, and other values that differ.
+    """Return the changes in quality, and in speed and memory, notes, the margins in words, and other differences.
 
-    Where there are both, each gets half of the level.
+    Where there are both, quality gets half of the level.
     """
     held = [(holds_results(path), has_timings(path)) for path in (base, head)]
     qualities, speeds = (all(side) for side in zip(*held, strict=True))
@@ -112,19 +112,19 @@ def _of_folders(
                 told = {_place(one) for one in changes if one.differs}
                 equal = {_place(one) for one in changes if one.matched} - told
                 differing = other_differences(before, after, lambda *place: place in equal)
-            limits.append(str(limit))
+            limits.append(f"{limit} for quality" if speeds else str(limit))
         if speeds:
             once, again = read_timings(base), read_timings(head)
             default = SLOWER_IN_TURNS if once.facts.job == again.facts.job else SLOWER_BY
             limit = margin or Margin(default, relative=True)
             found, more = timing_changes(once, again, Family(limit, gate, level))
             changes, notes = changes + found, notes + more
-            limits.append(str(limit))
+            limits.append(f"{limit} for speed, {100 * LARGER_BY:g}% and {LARGER_BYTES >> 20} MiB for memory")
     except StoreError as error:
         raise InputError(str(error)) from error
     if any(timed for _, timed in held) and not speeds:
-        notes.append("only one of them has timings: speed was not compared")
-    return changes, notes, ", for speed ".join(dict.fromkeys(limits)), differing
+        notes.append("only one of them has timings: speed and memory were not compared")
+    return changes, notes, ", ".join(limits), differing
 
 
 def _place(change: Change) -> tuple[str, str]:

@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 LEAST_ROWS = 3
 """Contenders whose spread tells a change of one from a change of all."""
 
-ChangeSubject: TypeAlias = Literal["quality", "speed", "ranking"]
+ChangeSubject: TypeAlias = Literal["quality", "speed", "memory", "ranking"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Change:
     what : str
         The contender, or the benchmark.
     base, head : float
-        Means, or ratios to the reference.
+        Means, of memory in bytes, or ratios to the reference.
     change : float
         Of head against base, with the sign that has more be worse: a difference; of ratios, that of their logarithms.
     lower, upper : float
@@ -56,8 +56,8 @@ class Change:
         Basis of the interval, in words.
     detectable : float
         The change beyond the margin that such a comparison finds in 9 of 10; nan where nothing was tested.
-    about : {"quality", "speed", "ranking"}
-        Subject of the change: a metric, a time, or an item's score.
+    about : {"quality", "speed", "memory", "ranking"}
+        Subject of the change: a metric, a time, bytes at the peak, or an item's score.
     matched : bool
         Both saw the same judgments, so that only code can make them differ.
     """
@@ -86,7 +86,7 @@ class Change:
         """The change that such a comparison finds in 9 of 10, in percent of base; nan where that means nothing."""
         if self.about == "speed":
             return 100 * math.expm1(self.detectable)
-        return 100 * self.detectable / abs(self.base) if self.about == "quality" and self.base else math.nan
+        return 100 * self.detectable / abs(self.base) if self.about in ("quality", "memory") and self.base else math.nan
 
 
 @dataclass(frozen=True)
@@ -141,16 +141,17 @@ class Comparison:
         return not self.declared and (bool(self.differing) or any(one.differs for one in self.changes))
 
     def finds(self) -> str:
-        """Return which changes such a comparison finds, in a sentence; empty where nothing was tested."""
-        shares = [one.detectable_percent for one in self.changes if one.detectable_percent > 0]
-        if not (sizes := [one.detectable for one in self.changes if one.detectable > 0]):
+        """Return which changes such a comparison finds, memory aside, in a sentence; empty where nothing was tested."""
+        rows = [one for one in self.changes if one.about != "memory"]  # its margin in bytes is no small share
+        shares = [one.detectable_percent for one in rows if one.detectable_percent > 0]
+        if not (sizes := [one.detectable for one in rows if one.detectable > 0]):
             return ""
         least, most = (
             f"{significant(one, 2)}{'%' if shares else ''}" for one in (min(shares or sizes), max(shares or sizes))
         )
         of = " of base" if shares else ""
-        rows = "" if least == most else f" in its most sensitive row; its least sensitive row needs {most}"
-        return f"The comparison detects a change of {least}{of} or more with probability 0.9{rows}."
+        spread = "" if least == most else f" in its most sensitive row; its least sensitive row needs {most}"
+        return f"The comparison detects a change of {least}{of} or more with probability 0.9{spread}."
 
     def sentence(self) -> str:
         """Return what came of it, in a few sentences: what changed on the same judgments comes first."""

@@ -16,6 +16,7 @@ _COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% inte
 _PLUS: dict[ChangeSubject, tuple[str, str]] = {
     "quality": ("worse", "a positive difference of a metric is worse"),
     "speed": ("slower", "a positive share of a base time is slower"),
+    "memory": ("larger", "a positive difference of peak memory is larger"),
     "ranking": ("fell", "a positive change of an item is a fall of its score"),
 }
 """Meaning of a change above 0: in the head of its column, and in a clause."""
@@ -38,17 +39,26 @@ def shown_changes(comparison: Comparison) -> list[Change]:
 
 def cells_of(change: Change) -> tuple[str, ...]:
     """Return a row of a table."""
-    said = _share if change.about == "speed" else "{:+.4g}".format
-    interval = "" if math.isnan(change.lower) else f"[{said(change.lower)}, {said(change.upper)}]"
+    lower, upper, changed = (_difference(one, change.about) for one in (change.lower, change.upper, change.change))
     p = "" if math.isnan(change.p) else f"{change.p:.2g}"
-    numbers = ["" if math.isnan(one) else f"{one:.6g}" for one in (change.base, change.head)]
-    numbers.append("" if math.isnan(change.change) else said(change.change))
-    return change.verdict, change.where, change.what, *numbers, interval, p
+    means = (_mean(one, change.about) for one in (change.base, change.head))
+    return change.verdict, change.where, change.what, *means, changed, f"[{lower}, {upper}]" if lower else "", p
 
 
-def _share(log_ratio: float) -> str:
-    """Return a logarithm of a ratio as the share by which the ratio is above 1."""
-    return f"{100 * math.expm1(log_ratio):+.3g}%"
+def _mean(value: float, about: ChangeSubject) -> str:
+    """Return a mean as a cell: bytes in MB; empty: there is none."""
+    if math.isnan(value):
+        return ""
+    return f"{value / 1e6:,.1f} MB" if about == "memory" else f"{value:.6g}"
+
+
+def _difference(change: float, about: ChangeSubject) -> str:
+    """Return a change with its sign: of speed the share by which a ratio is above 1, not its logarithm."""
+    if math.isnan(change):
+        return ""
+    if about == "speed":
+        return f"{100 * math.expm1(change):+.3g}%"
+    return f"{change / 1e6:+,.1f} MB" if about == "memory" else f"{change:+.4g}"
 
 
 def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""Changes of speed come from pytest-benchmark files and timings.
+"""Changes of speed come from pytest-benchmark files and timings, changes of memory from timings.
 
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
 one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too, by
 more than their rounds show: one file a side is described, and of several a side the job is the unit. Two jobs do
-not tell how far jobs differ where nothing changed, so that none of their changes is tested.
+not tell how far jobs differ where nothing changed, so that none of their changes is tested. Memory depends on libraries
+and allocators, and is tested in one job alone, too.
 """
 
 from __future__ import annotations
@@ -25,20 +26,32 @@ from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin
 from rankbench.tracking.timings import TimedCell, Timings
 from rankbench.tracking.turns import launch_log_ratios, launch_medians, share_of_look
 
+LARGER_BY = 0.1
+"""Share of base by which peak memory must grow to matter."""
+
+LARGER_BYTES = 16 << 20
+"""Bytes by which it must grow to matter: allocators take memory by the piece."""
+
+
+def memory_margin(base: float) -> float:
+    """Return by how many bytes a peak must grow to matter: a tenth of base, and 16 MiB at least."""
+    return max(LARGER_BY * base, LARGER_BYTES)
+
 
 def timing_changes(base: Timings, head: Timings, family: Family) -> tuple[list[Change], list[str]]:
-    """Compare the speed of contenders.
+    """Compare the speed of contenders, and the memory that they take at their peak.
 
     Parameters
     ----------
     base, head : Timings
     family : Family
-        Its margin is a share of a time, its gate names cells, its level is that of all looks.
+        Its margin is a share of a time, its gate names cells, its level is that of all looks, speed and memory.
 
     Returns
     -------
     changes : list of Change
-        Of logarithms of times: above 0 where head is slower.
+        Of logarithms of times, above 0 where head is slower; then of bytes, above 0 where head takes more. No memory
+        where the system does not say it.
     notes : list of str
 
     Raises
@@ -70,8 +83,9 @@ def timing_changes(base: Timings, head: Timings, family: Family) -> tuple[list[C
     cells = [cell for cell in head.seconds if cell in base.seconds and family.has_cell(cell.experiment, cell.contender)]
     share = share_of_look(base.facts.declared, base.launches, last=base.facts.last)
     estimate = _in_turns if together else _by_reference
-    found = [estimate(base, head, cell, family.margin).with_interval(share) for cell in cells]
-    return [*family.judged(found, share), *gone], notes
+    found = [estimate(base, head, cell, family.margin) for cell in cells]
+    found += [larger for cell in cells if (larger := _larger(base, head, cell, together)) is not None]
+    return [*family.judged([one.with_interval(share) for one in found], share), *gone], notes
 
 
 def _in_turns(base: Timings, head: Timings, cell: TimedCell, margin: Margin) -> ChangeEstimate:
@@ -97,6 +111,26 @@ def _slower(
     """Return a change of a logarithm; head is base's time with it, from which the median of head may differ."""
     told = Change(where, what, base, base * math.exp(change), change, "described", rests, about="speed")
     return ChangeEstimate(told, se, 1.0, (df, df), math.log1p(margin.size))
+
+
+def _larger(base: Timings, head: Timings, cell: TimedCell, together: bool) -> ChangeEstimate | None:
+    """Return the change of the bytes at the peak, paired by launch where both were timed together."""
+    before, after = (side.memory[cell] for side in (base, head))
+    if together:
+        known = np.isfinite(before) & np.isfinite(after)
+        before, after = before[known], after[known]
+        grown, rests = after - before, f"{count_text(len(before), 'launch')} of both"
+        se = math.sqrt(variance_of_mean(grown))
+    else:
+        before, after = before[np.isfinite(before)], after[np.isfinite(after)]
+        rests, se = f"{len(before)} and {len(after)} launches of two jobs", math.nan
+    if not len(before) or not len(after):
+        return None
+    was, now = float(before.mean()), float(after.mean())
+    where = f"{cell.experiment}, n = {cell.n:,}, peak memory"
+    told = Change(where, cell.contender, was, now, now - was, "described", rests, about="memory")
+    df = max(len(before) - 1.0, 1.0)
+    return ChangeEstimate(told, se, 1.0, (df, df), memory_margin(was))
 
 
 def variance_of_mean(values: NDArray[np.float64]) -> float:

@@ -31,9 +31,6 @@ SCRIPT = Path(__file__).with_name("timing_worker.py")
 SHORTEST = 0.02
 """Seconds that are timed at a time: of a shorter call, several are timed together."""
 
-MEMORY_LAUNCHES = 3
-"""Launches in which the memory is looked at."""
-
 _LAST_LINES = 15
 
 _PATIENCE = 5.0
@@ -198,13 +195,11 @@ class Launcher:
                 self._agree(processes)
             if (first := self._first(processes, until)) is None:
                 return None
-            memory = np.full(first.shape, np.nan)
             if number == 0:
                 fastest = [min(process.call(cell)["seconds"] for process in processes) for cell in self.cells]
                 self._loops = [*(max(1, math.ceil(SHORTEST / seconds)) for seconds in fastest), 1]
-            if number < MEMORY_LAUNCHES:
-                asked = [[process.call(cell, memory=True)["memory"] for cell in self.cells] for process in processes]
-                memory = np.array([[taken or math.nan for taken in each] for each in asked])
+            asked = [[process.call(cell, memory=True)["memory"] for cell in self.cells] for process in processes]
+            memory = np.array(asked, dtype=np.float64)  # nan where the system does not say
             found = [self._round(number, one, processes, until) for one in range(ROUNDS if self.cells else 0)]
             rounds = [one for one in found if one is not None]
             # The first launch counts though it has fewer rounds: there may be no other.

@@ -32,6 +32,10 @@ class Machine:
         Share of calls that something else interrupts, which take up to three times as long.
     slower : dict of int to float
         Contenders of head that are slower, by which share.
+    grown : dict of int to float, optional
+        Contenders whose peak is larger in head, by how many bytes; None: the system does not say the memory.
+    held : float
+        Median over contenders of the bytes at the peak in base; single calls vary by 2% and by pieces of a MiB.
     """
 
     rng: np.random.Generator
@@ -40,6 +44,8 @@ class Machine:
     drift: float = 0.05
     spikes: float = 0.02
     slower: dict[int, float] = field(default_factory=dict)
+    grown: dict[int, float] | None = None
+    held: float = 1e8
     contenders: int = CONTENDERS
     now: float = 0.0
 
@@ -47,6 +53,8 @@ class Machine:
         self.seconds = np.append(np.exp(self.rng.normal(-2, 1, self.contenders)), 0.02)
         self.trend = self.rng.normal(0, self.drift) / 100
         self.clock = 0.0
+        self.allocator = self.rng.spawn(1)[0]  # the times are the same with memory and without
+        self.bytes = self.held * np.exp(self.allocator.normal(0, 1 if self.contenders > 1 else 0, self.contenders))
 
     def launch(self, number: int, until: float) -> Launch | None:
         several = self.contenders + 1
@@ -68,7 +76,15 @@ class Machine:
         self.now += 2.0
         if number and self.now > until:
             return None
-        return Launch(found, np.ones((2, self.contenders)), np.full((2, self.contenders), np.nan))
+        return Launch(found, np.ones((2, self.contenders)), self.memory())
+
+    def memory(self) -> NDArray[np.float64]:
+        """Return the bytes at the peak, of both sides."""
+        shape = (2, self.contenders)
+        if self.grown is None:
+            return np.full(shape, np.nan)
+        peak = self.bytes + np.array([[side * self.grown.get(one, 0.0) for one in range(shape[1])] for side in (0, 1)])
+        return peak * self.allocator.normal(1, 0.02, shape) + (self.allocator.poisson(2, shape) << 20)
 
     def run(self, precision: float, **limits: float) -> TurnsTaken:
         return take_turns(self.launch, precision, clock=lambda: self.now, **limits)
@@ -83,16 +99,17 @@ def sides(taken: TurnsTaken, job: tuple[str, str] = ("j", "j")) -> tuple[Timings
             job=job[side], suite="s", version="1", machine="m", reference="r", declared=taken.declared, last=taken.last,
             precision=0.02, seed=1,
         )  # fmt: skip
-        found.append(timings(facts, seconds[side]))
+        found.append(timings(facts, seconds[side], np.stack([one.memory[side] for one in taken.launches], axis=1)))
     return found[0], found[1]
 
 
-def timings(facts: TimingFacts, seconds: NDArray[np.float64]) -> Timings:
-    """Return a table; the last of `seconds` (C + 1, L, R, 4) is the reference."""
+def timings(facts: TimingFacts, seconds: NDArray[np.float64], memory: NDArray[np.float64]) -> Timings:
+    """Return a table; the last of `seconds` (C + 1, L, R, 4) is the reference, `memory` is (C, L)."""
     cells = [TimedCell("e", f"c{one}", 10) for one in range(len(seconds) - 1)]
-    empty = {cell: np.full(seconds.shape[1], np.nan) for cell in cells}
     first = {cell: np.ones(seconds.shape[1]) for cell in cells}
-    return Timings(facts, dict(zip(cells, seconds, strict=False)), seconds[-1], first, empty)
+    return Timings(
+        facts, dict(zip(cells, seconds, strict=False)), seconds[-1], first, dict(zip(cells, memory, strict=True))
+    )
 
 
 def slower_by(share: float, *gate: str, alpha: float = 0.01) -> Family:

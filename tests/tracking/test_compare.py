@@ -395,6 +395,7 @@ def changed(about: ChangeSubject) -> Change:
     [
         (("quality",), "change (+ worse)", "A positive difference of a metric is worse."),
         (("speed",), "change (+ slower)", "A positive share of a base time is slower."),
+        (("memory",), "change (+ larger)", "A positive difference of peak memory is larger."),
         (("ranking",), "change (+ fell)", "A positive change of an item is a fall of its score."),
         (("speed", "quality"), "change (+ worse or slower)", "; a positive share of a base time is slower."),
     ],

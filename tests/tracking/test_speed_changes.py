@@ -132,4 +132,6 @@ def test_times_are_shares_and_metrics_differences() -> None:
     slower = replace(metric, change=size, lower=size - 0.1, upper=size + 0.1, about="speed")
     assert cells_of(slower)[5] == "+25%"
     assert cells_of(slower)[6] == "[+13.1%, +38.1%]"  # 1.25 exp(-.1) and 1.25 exp(.1)
+    larger = replace(metric, base=3e6, head=2.003e9, change=2e9, lower=1.9e9, upper=2.1e9, about="memory")
+    assert cells_of(larger)[3:7] == ("3.0 MB", "2,003.0 MB", "+2,000.0 MB", "[+1,900.0 MB, +2,100.0 MB]")
     assert cells_of(metric)[5:7] == ("+0.25", "[+0.15, +0.35]")

@@ -17,6 +17,7 @@ from scipy import stats
 from simulated_jobs import Machine, alarms, changes, sides, slower_by, timings
 
 from rankbench.errors import InputError
+from rankbench.tracking.comparison import Change
 from rankbench.tracking.speed_changes import timing_changes
 from rankbench.tracking.timed_versions import Launcher, TimedVersion, here
 from rankbench.tracking.timings import TURNS, TimedCell
@@ -124,7 +125,8 @@ def test_the_gate_leaves_out_the_rest() -> None:
 
 def test_sides_that_were_not_written_together_are_refused() -> None:
     base, head = sides(quiet(10).run(1e-6, launches=6))
-    cut = timings(head.facts, np.stack([*head.seconds.values(), head.reference])[:, :4])
+    shorter = np.stack([*head.seconds.values(), head.reference])[:, :4]
+    cut = timings(head.facts, shorter, np.stack([*head.memory.values()])[:, :4])
     with pytest.raises(InputError, match="not written together"):
         timing_changes(base, cut, slower_by(0.01))
 
@@ -132,7 +134,7 @@ def test_sides_that_were_not_written_together_are_refused() -> None:
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("stopping", ["60 rounds", "precision", "budget"])
 def test_no_false_alarms_where_nothing_changed(stopping: str, times: int) -> None:
-    """A whole leaderboard of twelve contenders, 20% machine noise, a drifting clock: at most 1% of all comparisons."""
+    """Times and memory of twelve contenders, 20% machine noise, a drifting clock: at most 1% of all comparisons."""
 
     def limits(number: int) -> dict[str, float]:
         if stopping == "precision":
@@ -141,7 +143,7 @@ def test_no_false_alarms_where_nothing_changed(stopping: str, times: int) -> Non
             return {"precision": 0.15, "budget": 60.0 + 10 * (number % 20), "launches": 60}
         return {"precision": 0.02, "launches": 30}
 
-    found = alarms(times, Machine, limits)
+    found = alarms(times, lambda rng: Machine(rng, grown={}), limits)
     upper = stats.beta.ppf(0.95, found + 1, times - found)
     print(f"{stopping}: {found} false alarms in {times} comparisons, at most {upper:.4f}")
     assert found <= max(2, 0.01 * times) or stats.binomtest(found, times, 0.01, alternative="greater").pvalue > 0.05
@@ -152,11 +154,66 @@ def test_a_slow_down_of_15_percent_is_found(times: int) -> None:
     """Of one contender in twelve, at 20% noise, in 60 rounds: in 9 of 10."""
     found = 0
     for number in range(times):
-        taken = Machine(np.random.default_rng([7, number]), slower={3: 0.15}).run(0.02, launches=30)
+        taken = Machine(np.random.default_rng([7, number]), slower={3: 0.15}, grown={}).run(0.02, launches=30)
         found += changes(taken, 0.01)[3].verdict == "worse"
     lower = stats.beta.ppf(0.05, found, times - found + 1)
     print(f"15% found in {found} of {times}, at least {lower:.4f}")
     assert stats.binomtest(found, times, 0.9, alternative="less").pvalue > 0.01
+
+
+MIB = float(1 << 20)
+
+
+def memory_changes(taken: TurnsTaken) -> list[Change]:
+    return [one for one in changes(taken, 0.01) if one.about == "memory"]
+
+
+@pytest.mark.parametrize("held", [8 * MIB, 2000 * MIB])
+def test_memory_is_the_paired_t_test_of_launches_beyond_its_margin(held: float) -> None:
+    base, head = sides(quiet(12, held=held, grown={0: 0.2 * held + 17 * MIB}).run(1e-6, launches=12))
+    before, after = (next(iter(side.memory.values())) for side in (base, head))
+    found = timing_changes(base, head, slower_by(0.01))[0]
+    assert [one.about for one in found] == ["speed", "memory"]
+    share = share_of_look(12, 12, last=True)
+    margin = max(0.1 * before.mean(), 16 * MIB)
+    told = stats.ttest_rel(after, before + margin, alternative="greater").pvalue / share
+    slower, larger = found
+    # Holm: the smaller p-value of the two is doubled.
+    assert larger.p == pytest.approx(min(1.0, 2 * told), rel=1e-9)
+    interval = stats.ttest_rel(after, before).confidence_interval(1 - 0.05 * share)
+    assert (larger.lower, larger.upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert (larger.base, larger.head) == pytest.approx((before.mean(), after.mean()))
+    assert larger.verdict == ("worse" if 2 * told <= 0.01 else "not significant")
+    assert slower.verdict == "not significant"
+    back = timing_changes(head, base, slower_by(0.01))[0][1]
+    assert back.change == pytest.approx(-larger.change)
+
+
+@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize(
+    ("held", "grown", "verdict"),
+    [
+        (200 * MIB, 0.3 * 200 * MIB, "worse"),
+        (5 * MIB, 64 * MIB, "worse"),
+        (2000 * MIB, 0.05 * 2000 * MIB, "not significant"),
+        (5 * MIB, 8 * MIB, "not significant"),
+        (200 * MIB, 0.0, "not significant"),
+    ],
+)
+def test_a_leak_is_found_beyond_a_tenth_and_16_mib(held: float, grown: float, verdict: str, number: int) -> None:
+    taken = quiet(number, held=held, grown={0: grown}).run(1e-6, launches=8)
+    assert [one.verdict for one in memory_changes(taken)] == [verdict]
+
+
+def test_memory_of_few_launches_or_of_two_jobs_is_described() -> None:
+    leak = {0: 500 * MIB}
+    few = quiet(13, grown=leak).run(1e-6, launches=3)
+    assert [one.verdict for one in memory_changes(few)] == ["described"]
+    base, _ = sides(quiet(14, grown=leak).run(1e-6, launches=9))
+    _, head = sides(quiet(15, grown=leak).run(1e-6, launches=15), ("k", "k"))
+    found = timing_changes(base, head, slower_by(0.05))[0]
+    assert [(one.about, one.verdict) for one in found] == [("speed", "described"), ("memory", "described")]
+    assert found[1].change == pytest.approx(found[1].head - found[1].base)
 
 
 class Clock:
