@@ -291,7 +291,7 @@ def test_items_and_effects_are_two_tables(rankbench, rows, on_sides: str) -> Non
 def test_json_has_effects_beside_items(rankbench, rows, on_sides: str) -> None:
     record = json.loads(rankbench("aggregate", on_sides, *CONTROL, "--intervals", "--json").stdout)
     assert [effect["covariate"] for effect in record["effects"]] == ["side", "words"]
-    assert set(record["effects"][0]) == {"covariate", "effect", "lower", "upper", "unit", "words"}
+    assert set(record["effects"][0]) == {"covariate", "effect", "lower", "upper", "p", "unit", "words"}
     assert {"unadjusted_score", "unadjusted_rank_low", "unadjusted_lower"} <= set(record["items"][0])
     assert record["intervals"]["kind"] == "sandwich"
 

@@ -83,7 +83,7 @@ def test_many_notices_are_cut(rankbench, monkeypatch):
 
 def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
     member = SimpleNamespace(experiment="one", n=5, label="[red]a[/b]\x1b[2J", spec="erm", cell="c")
-    planned = SimpleNamespace(members=[member], tasks=[], suite=SimpleNamespace(name="s"))
+    planned = SimpleNamespace(members=[member], tasks=[], suite=SimpleNamespace(name="s"), smaller=())
     source = SimpleNamespace(notes=("note [/x]\x1b[2J",), dataset="data\x1b[2J", protocol=None, units={}, arrays={})
     monkeypatch.setattr(
         api, "planned", lambda *args, **kwargs: Planned([source, source], {"one": 0, "two": 1}, {}, planned)

@@ -99,7 +99,8 @@ def test_a_pipe_has_one_line_a_row(folder: Path) -> None:
     done = subprocess.run([program, "list", "losses"], cwd=folder, capture_output=True, text=True, check=True)
     rows = [line for line in done.stdout.splitlines() if line and not line.startswith(("losses", "name "))]
     assert [row.split()[0] for row in rows] == [
-        "err", "map", "mrr", "ndcg", "p", "pairwise-disagreement", "precision", "recall", "whole-order",
+        "err", "map", "mrr", "ndcg", "p", "pairwise-disagreement", "precision", "r-precision", "rbp", "recall",
+        "success", "whole-order",
     ]  # fmt: skip
 
 

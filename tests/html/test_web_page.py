@@ -197,7 +197,7 @@ def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
         text = pages[name].read_text(encoding="utf-8")
         assert text.count("\n<tr><t") == 5 * (2 if name == "aggregate" else 1)
         assert len(data_of(pages[name])["charts"]["figure"]["specs"]) == 1
-    assert "36 equal to the byte" in pages["compare"].read_text(encoding="utf-8")
+    assert "All 36 rows are equal to the byte" in pages["compare"].read_text(encoding="utf-8")
     charts = data_of(pages["history"])["charts"]
     values = [one["data"]["values"][0]["y"] for one in charts["figure"]["specs"]]
     assert len(values) == 24

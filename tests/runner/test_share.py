@@ -61,6 +61,7 @@ def test_the_copy_of_a_worker_is_whole() -> None:
         pool=70,
         fixed=np.int64(4),
         unused=("three clicks",),
+        reduced=("half of the votes",),
     )
     plain = Prepared(made.protocol, None, "", {})
     with shared([made]) as file:

@@ -15,6 +15,10 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rankbench.core.runtime import settle_runtime
+
+settle_runtime()
+
 T = TypeVar("T")
 
 
