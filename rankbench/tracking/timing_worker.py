@@ -19,6 +19,11 @@ from typing import Any
 
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
+GATE = "gate"
+"""The suite that ships for gates. A log is timed with it: no protocol counts votes within a block."""
+
+VOTES = 1_000_000
+
 
 class _Workload:
     """The reference: products, sorting, exponentials and gathers of fixed numbers, some 20 ms."""
@@ -41,8 +46,40 @@ class _Workload:
         return total
 
 
+class _Log:
+    """Votes by a Bradley-Terry law on a hundred items, one in ten a tie: counted and ranked as users do.
+
+    Parameters
+    ----------
+    votes : int
+    """
+
+    def __init__(self, votes: int) -> None:
+        import numpy as np
+        import polars as pl
+
+        from rankbench.ranking.aggregate import aggregate
+
+        rng = np.random.default_rng(19521201)
+        score, names = rng.normal(size=100), np.array([f"item {one}" for one in range(100)])
+        left = rng.integers(100, size=votes)
+        right = (left + rng.integers(1, 100, size=votes)) % 100
+        won = np.where(rng.random(votes) < 1 / (1 + np.exp(score[right] - score[left])), "left", "right")
+        winner = np.where(rng.random(votes) < 0.1, "tie", won)
+        self.frame = pl.DataFrame({"left": names[left], "right": names[right], "winner": winner})
+        self.aggregate = aggregate
+
+    def __call__(self) -> tuple[str, str]:
+        """Rank it; return a status and its reason, as of a block."""
+        try:
+            self.aggregate(self.frame)
+        except Exception as error:
+            return "error", f"{type(error).__name__}: {error}"
+        return "done", ""
+
+
 class _Timed:
-    """The contenders of a suite, each alone in its first block.
+    """The contenders of a suite, each alone in its first block; with the suite `GATE` a log, too.
 
     Parameters
     ----------
@@ -72,15 +109,21 @@ class _Timed:
         plan = make_plan(chosen, found.sources, found.source_index, "", *more)
         self.run_block, self.sources = run_block, found.sources
         self.members, self.tasks = [], []
+        self.log: _Log | None = None
         of = {cell: task for task in plan.tasks for cell in task.cells}
         for member in plan.members:
             if member.repetition == 0:
                 task = of[member.cell]
                 self.members.append((member.experiment, member.label, member.n, member.n_declared))
                 self.tasks.append(replace(task, cells={member.cell: task.cells[member.cell]}))
+        if setup["suite"] == GATE:
+            self.members.append(("log", "counting and ranking", VOTES, VOTES))
 
     def call(self, at: int) -> tuple[str, str]:
-        """Run the block with one contender; return its status and the reason."""
+        """Run the block with one contender, or rank the log; return a status and the reason."""
+        if at == len(self.tasks):
+            self.log = self.log or _Log(VOTES)
+            return self.log()
         task = self.tasks[at]
         cells = self.run_block(self.sources[task.source], task).cells
         return cells[0].status, cells[0].reason

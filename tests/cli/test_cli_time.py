@@ -9,13 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from data_files import written
 from small_suites import suite_text
 
 from rankbench.cli import main
+from rankbench.plugin import manager
+from rankbench.suites.suite_files import load_suite
 from rankbench.tracking.timed_versions import SCRIPT
+from rankbench.tracking.timing_worker import _Log
 from rankbench.tracking.timings import read_timings, write_timings
 
 FIT = "erm:aggregator=mean-log-odds,surrogate=regression,draws=100"
@@ -142,6 +146,45 @@ def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> No
     assert row["first"] == timings.first[cell] > 0
     assert row["ratio"] > 0
     assert row["lower"] is None  # one launch shows no interval
+
+
+def test_the_gate_times_each_loss_on_many_lists() -> None:
+    alone = {e.losses[0].partition("@")[0]: e for e in load_suite("gate").experiments if e.name.startswith("lists-")}
+    assert set(alone) == {
+        one for one in manager.names("loss") if manager.origin("loss", one).distribution == "rankbench"
+    }
+    for loss, experiment in alone.items():
+        assert experiment.name == f"lists-{loss}"
+        assert len(experiment.losses) == len(experiment.contenders) == 1
+        assert "heldout=1000" in experiment.protocol
+
+
+def test_the_log_that_the_gate_times_is_counted_and_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, ranked = _Log(4000), []
+    aggregate = log.aggregate
+    monkeypatch.setattr(log, "aggregate", lambda frame: ranked.append(aggregate(frame)))
+    assert log() == ("done", "")
+    (found,) = ranked
+    assert found.table["votes"].sum() == 2 * 4000
+    # By hand: a tie is half a win.
+    points = pl.concat(
+        log.frame.select(item=side, won=pl.col("winner").replace_strict({side: 1.0, "tie": 0.5}, default=0.0))
+        for side in ("left", "right")
+    )
+    wins = dict(points.group_by("item").agg(pl.col("won").sum()).iter_rows())
+    assert dict(found.table.select("item", "wins").iter_rows()) == wins
+    assert (log.frame["left"] != log.frame["right"]).all()
+    monkeypatch.setattr(log, "aggregate", lambda frame: 1 / 0)
+    assert log() == ("error", "ZeroDivisionError: division by zero")
+
+
+@pytest.mark.long
+def test_time_gate_times_a_log_of_a_million_votes(rankbench, tmp_path: Path) -> None:
+    shown = rankbench("time", "gate", "--only", "log/*", "--rounds", "2", "--out", str(tmp_path), "--format", "json")
+    assert shown.exit_code == 0, shown.stderr
+    (row,) = json.loads(shown.stdout)["times"]
+    assert (row["where"], row["contender"]) == ("log, n = 1,000,000", "counting and ranking")
+    assert row["seconds"] > 0
 
 
 def test_what_is_added_must_be_there(suite: Path, rankbench) -> None:
