@@ -92,8 +92,9 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
     the component is added to it: a module, a test, and an entry in the list of its hook.
     """
     if (Path(name) / "pyproject.toml").is_file():
-        files = add_component(Path(name), kind, compiled=compiled)
-        first = f"{name}/ has one more {kind}: {', '.join(files)}. Next:"
+        added = add_component(Path(name), kind, compiled=compiled)
+        by_hand = added.gate_by_hand(kind)
+        first = f"{name}/ has one more {kind}: {', '.join(added.files)}.{' ' * bool(by_hand)}{by_hand} Next:"
     else:
         write_plugin(name, kind, Path(), compiled=compiled)
         first = f"{name}/ is written. Next:"

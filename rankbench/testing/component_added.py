@@ -9,17 +9,58 @@ import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from rankbench.errors import InputError
 from rankbench.plugin import manager
 from rankbench.plugin.registry import SUITE
-from rankbench.testing.scaffold import check_form, class_of, kebab, plugin_files
+from rankbench.testing.scaffold import GATES, TIMED, check_form, class_of, kebab, plugin_files, slower_step
 
 PAGES_END = "<!-- The pages"
 """Where the pages of a plugin end in its README."""
 
 
-def add_component(folder: Path, kind: str, *, compiled: bool = False) -> dict[str, str]:
+GATE = ".github/workflows/gate.yml"
+
+
+class AddedComponent(NamedTuple):
+    """A component that was added to a plugin.
+
+    Attributes
+    ----------
+    component : str
+    files : dict of str to str
+        Contents of the files that are new or changed, by path below the plugin's folder.
+    """
+
+    component: str
+    files: dict[str, str]
+
+    def gate_by_hand(self, kind: str) -> str:
+        """Return what to add to the gate by hand, as a sentence; empty: nothing."""
+        if kind not in GATES or GATE in self.files:
+            return ""
+        options = GATES[kind].replace("@", self.component)
+        return f"{GATE} is not as it was written: add `{options}` to its runs by hand."
+
+
+def with_gated(workflow: str, kind: str, component: str) -> str:
+    """Return the workflow of a gate with one more component; the same where its runs of the suite are not found."""
+    option = " --with " + GATES[kind].rpartition(" ")[2].replace("@", component)
+    found, runs = re.subn(r"rankbench run --suite gate(?: --with \S+)*", rf"\g<0>{option}", workflow)
+    if not GATES[kind].startswith("--suite gate --with") or runs != 2:
+        return workflow
+    if kind not in TIMED:
+        return found
+    only = f" --only '*/*{component}*'"
+    timed, runs = re.subn(r"(rankbench time gate(?: --with \S+)*)((?: --only \S+)*)", rf"\1{option}\2{only}", found)
+    upload = "      - uses: actions/upload-artifact@"
+    if not runs and upload in found:
+        return found.replace(upload, slower_step(kind, component) + upload, 1)
+    return timed if runs == 1 else workflow
+
+
+def add_component(folder: Path, kind: str, *, compiled: bool = False) -> AddedComponent:
     """Add a component to the plugin in a folder: its module, its test, and its entry in the list of the hook.
 
     Parameters
@@ -32,8 +73,7 @@ def add_component(folder: Path, kind: str, *, compiled: bool = False) -> dict[st
 
     Returns
     -------
-    dict of str to str
-        Contents of the files that are new or changed, by path below the folder.
+    AddedComponent
 
     Raises
     ------
@@ -54,11 +94,11 @@ def add_component(folder: Path, kind: str, *, compiled: bool = False) -> dict[st
         raise InputError(what, path=folder)
     hook = root.joinpath(package, *inner)
     hook = hook / "__init__.py" if hook.is_dir() else hook.with_suffix(".py")
-    files = _added_files(str(project["name"]), root / package, hook, hook_module, kind, compiled)
+    component, files = _added_files(str(project["name"]), root / package, hook, hook_module, kind, compiled)
     if compiled and not re.search(r"[\"']numba\b", text := path.read_text(encoding="utf-8")):
         files[path] = re.sub(r"(?m)^(dependencies = \[)", r'\1"numba>=0.63", ', text, count=1)
-    readme = folder / "README.md"
-    if taken := [new for new in files if new.exists() and new not in (hook, path, readme)]:
+    readme, gate = folder / "README.md", folder / GATE
+    if taken := [new for new in files if new.exists() and new not in (hook, path, readme, gate)]:
         raise InputError("it is there already; nothing was written", path=taken[0])
     before = {changed: changed.read_bytes() for changed in files if changed.exists()}
     try:
@@ -70,13 +110,13 @@ def add_component(folder: Path, kind: str, *, compiled: bool = False) -> dict[st
             with suppress(OSError):
                 new.write_bytes(before[new]) if new in before else new.unlink(missing_ok=True)
         raise InputError(f"cannot be written: {error.strerror}; nothing was written", path=folder) from error
-    return {new.relative_to(folder).as_posix(): text for new, text in files.items()}
+    return AddedComponent(component, {new.relative_to(folder).as_posix(): text for new, text in files.items()})
 
 
 def _added_files(
     distribution: str, package: Path, hook: Path, hook_module: str, kind: str, compiled: bool
-) -> dict[Path, str]:
-    """Return the files of one more component, the changed hook last."""
+) -> tuple[str, dict[Path, str]]:
+    """Return the name of one more component and its files, the changed hook last."""
     source, first = hook.read_text(encoding="utf-8"), distribution.removeprefix("rankbench-")
     number = next(
         n
@@ -111,6 +151,12 @@ def _added_files(
     found |= {package / f"{stems[stem]}.py": f"{package.name}/{stem}.py" for stem in stems}
     found |= {tests / "gate.toml": "gate.toml"} if not (tests / "gate.toml").exists() else {}
     files = {new: adapted(made[old]) for new, old in found.items() if old in made}
+    gate = tests / GATE
+    before = gate.read_text(encoding="utf-8") if kind in GATES and gate.exists() else ""
+    if before and (text := with_gated(before, kind, component)) != before:
+        files[gate] = text
+    elif GATE in made and not before and gate.parent.is_dir():
+        files |= {tests / one: made[one] for one in (GATE, ".github/changed-results.md")}
     readme = tests / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.exists() else ""
     if PAGES_END in text:
@@ -120,9 +166,9 @@ def _added_files(
         files[package / f"{component}.toml"] = made[f"{package.name}/{component}.toml"]
         value = f'Path(__file__).with_name("{component}.toml")'
         lines = ["from pathlib import Path", "", f"{suite} = {value}"]
-        return {**files, hook: with_entry(source, hook, suite, lines)}
+        return component, {**files, hook: with_entry(source, hook, suite, lines)}
     line = f"from {package.name}.{stems[kind]} import {unique}"
-    return {**files, hook: with_entry(source, hook, unique, [line])}
+    return component, {**files, hook: with_entry(source, hook, unique, [line])}
 
 
 def _numbered(word: str, number: int, joint: str = "_") -> str:

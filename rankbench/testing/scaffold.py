@@ -124,8 +124,8 @@ COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
 """Kinds with a compiled form and a template for it."""
 
 GATES = {
-    **{kind: f"--suite demo --with {kind}=@" for kind in ("aggregator", "surrogate", "optimizer", "model", "loss")},
-    "method": "--suite demo --with @",
+    **{kind: f"--suite gate --with {kind}=@" for kind in ("aggregator", "surrogate", "optimizer", "model", "loss")},
+    "method": "--suite gate --with method=@",  # a bare name may be another component of the plugin, too
     "dataset": "--suite demo --dataset @:queries=220",
     "protocol": "--suite gate.toml",
     SUITE: "--suite @",
@@ -214,8 +214,7 @@ def plugin_files(distribution: str, module: str, component: str, kind: str, comp
     workflows = ["tests", "release", "docs"]
     if kind in GATES:
         values["GATE"] = GATES[kind].replace("@", component)
-        slower = "common/workflows/slower.yml.in"  # the step that times
-        step = filled(slower, values | {"WITH": values["GATE"].rpartition(" ")[2]}) if kind in TIMED else ""
+        step = slower_step(kind, component)
         values |= {"WORSE": ", nor make them slower" if step else "", "SLOWER": step}
         workflows.append("gate")
         files[".github/changed-results.md"] = filled("common/changed-results.md.in", values)
@@ -235,6 +234,12 @@ def plugin_files(distribution: str, module: str, component: str, kind: str, comp
         files[f"{module}/{kind}.py"] += filled(f"{kind}/compiled.in", values)
         files[f"{module}/kernels.py"] = filled(f"{kind}/kernels.py.in", values)
     return files
+
+
+def slower_step(kind: str, component: str) -> str:
+    """Return the step of a gate that times a component; empty for kinds that compute no contender."""
+    values = {"WITH": GATES[kind].rpartition(" ")[2].replace("@", component), "COMPONENT": component}
+    return filled("common/workflows/slower.yml.in", values) if kind in TIMED else ""
 
 
 def class_of(component: str) -> str:

@@ -67,7 +67,7 @@ def test_a_component_of_each_kind_is_added_to_a_package(written):
     folder = written("surrogate", False)
     for kind in (*ADDED, "surrogate"):
         before = {path: path.read_bytes() for path in folder.rglob("*.py")}
-        files = add_component(folder, kind, compiled=kind in COMPILED_KINDS)
+        files = add_component(folder, kind, compiled=kind in COMPILED_KINDS).files
         changed = {path.relative_to(folder).as_posix() for path, text in before.items() if path.read_bytes() != text}
         assert changed == {"rankbench_made_surrogate/__init__.py"}, kind
         assert any(name.startswith("tests/test_rankbench_made_surrogate_") for name in files), kind
@@ -106,6 +106,35 @@ def test_a_hook_that_returns_no_written_list_is_named_and_nothing_is_written(tmp
     (folder / "pyproject.toml").write_text('[project]\nname = "rankbench-made-loss"\n')
     with pytest.raises(InputError, match="no entry point of the group rankbench"):
         add_component(folder, "model")
+
+
+def test_the_gate_has_all_components_of_the_plugin(tmp_path):
+    """First the kinds of a component that no run is timed for; then one that is; then edited by hand."""
+    folder = write_plugin("rankbench-made-loss", "loss", tmp_path)
+    gate = folder / ".github" / "workflows" / "gate.yml"
+    assert "rankbench time" not in gate.read_text(encoding="utf-8")
+    for kind in ("surrogate", "method"):
+        added = add_component(folder, kind)
+        assert added.gate_by_hand(kind) == ""
+    text = gate.read_text(encoding="utf-8")
+    options = "--with loss=made-loss --with surrogate=made-loss --with method=made-loss"
+    assert text.count(f"rankbench run --suite gate {options} --out") == 2
+    only = "--only '*/*made-loss*' --only '*/*made-loss*'"
+    timed = f"rankbench time gate --with surrogate=made-loss --with method=made-loss {only} --against"
+    assert text.count(timed) == 1
+    gate.write_text(text.replace("--suite gate", "--suite mine"), encoding="utf-8")
+    edited = gate.read_bytes()
+    assert "`--suite gate --with model=made-loss`" in add_component(folder, "model").gate_by_hand("model")
+    assert gate.read_bytes() == edited
+
+
+def test_a_plugin_without_a_gate_gets_one_with_its_first_contender(tmp_path):
+    folder = write_plugin("rankbench-made-reader", "reader", tmp_path)
+    assert not (folder / ".github" / "workflows" / "gate.yml").exists()
+    assert add_component(folder, "method").gate_by_hand("method") == ""
+    text = (folder / ".github" / "workflows" / "gate.yml").read_text(encoding="utf-8")
+    assert text == (write_plugin("made-reader", "method", tmp_path) / ".github/workflows/gate.yml").read_text("utf-8")
+    assert (folder / ".github" / "changed-results.md").exists()
 
 
 @pytest.mark.parametrize("listed", ["[]", "[A]", "[A, ]", "[\n        A,\n        B,\n    ]", "[A, B]  # \u00fc"])
