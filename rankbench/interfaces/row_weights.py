@@ -136,7 +136,8 @@ def votes_counted(frame: pl.LazyFrame, kept: pl.Expr, noun: str) -> int:
     InputError
         They are more than floats count.
     """
-    count = _number("count").filter(kept)
+    # What is no number is refused later, with its row.
+    count = _number("count").filter(kept & _number("count").is_finite())
     rows, votes = frame.select((count > 0).sum(), count.sum().alias("votes")).collect(engine="streaming").row(0)
     if votes >= EXACT:
         raise InputError(f"counts add up to {votes:.3g} {noun}, and sums are exact below 2^53 alone", column="count")

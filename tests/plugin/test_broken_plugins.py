@@ -125,10 +125,12 @@ class GlobalRandom(NetWins):
 
 
 class LooksAtLabels(rankbench.Method):
-    """It learns from the labels that contenders are judged by, and does not say so."""
+    """It learns from the labels that contenders are judged by where it finds them, and does not say so."""
 
     def fit(self, block):
-        theta = np.linalg.lstsq(block.design.x, block.design.labels, rcond=None)[0]
+        found = block.design.truth
+        labels = np.zeros(len(block.design.x)) if found is None else found
+        theta = np.linalg.lstsq(block.design.x, labels, rcond=None)[0]
         return rankbench.Fitted(lambda queries: queries.x @ theta)
 
 
