@@ -93,7 +93,7 @@ lint: install ## ruff (rules, format), mypy (strict), and tests of prose, names,
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 	for plugin in $$(grep -l tool.mypy plugins/*/pyproject.toml); do (cd $$(dirname $$plugin) && ../../.venv/bin/python -m mypy) || exit 1; done
-	$(PYTEST) --benchmark-skip -q -m lint tests
+	$(PYTEST) --benchmark-skip -q -n auto -m "lint and not long" tests
 
 docs: install ## the site in build/docs/index.html, with pages of published results; examples are executed, links checked
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/sphinx -r requirements/docs.txt
