@@ -242,7 +242,8 @@ def _figure(cls: type[FigureKind]) -> list[str]:
 
 
 def _experiment(cls: type[rankbench.Protocol]) -> list[str]:
-    """Return an experiment of a built-in suite, and what is published of it."""
+    """Return an experiment of a built-in suite, with what is published of it where something is."""
+    unpublished: list[str] = []
     for part in _parts():
         if part.head != "experiments":
             continue
@@ -256,11 +257,16 @@ def _experiment(cls: type[rankbench.Protocol]) -> list[str]:
             folder, rows = _rows(part, "units.csv")
             shown = [("unit", "contender", "metric", "value")]
             shown += [(row["unit"], row["contender"], row["metric"], f"{float(row['value']):.3f}") for row in rows[:3]]
+        block = _block(
+            "toml", ["[[experiments]]", *(f"{key} = {_toml(values[key])}" for key in EXPERIMENT if key in values)]
+        )
         if rows:
-            keys = [f"{key} = {_toml(values[key])}" for key in EXPERIMENT if key in values]
             said = f"An experiment, and the first rows of its results in ``leaderboards/{folder}``:"
-            return [said, "", *_block("toml", ["[[experiments]]", *keys]), *table(shown)]
-    raise LookupError(f"no published experiment is done by {cls.name}")
+            return [said, "", *block, *table(shown)]
+        unpublished = unpublished or [f"An experiment of the suite ``{part.suite['name']}``:", "", *block]
+    if not unpublished:
+        raise LookupError(f"no experiment of a built-in suite is done by {cls.name}")
+    return unpublished
 
 
 def _best(rows: Sequence[dict[str, str]]) -> list[tuple[str, ...]]:
