@@ -251,6 +251,8 @@ class ERRFamily(Loss):
             found += seen * float(factor[first:last] @ (still[:-1] - still[1:]))
             seen *= float(still[-1])
             first = last
+            if seen == 0.0:  # nobody gets here
+                break
         return 1.0 - found
 
     def bayes_risk(
