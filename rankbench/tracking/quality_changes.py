@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
-from rankbench.core.text import natural
+from rankbench.core.text import count_text, natural
 from rankbench.interfaces.cell import RANKING, Split
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.reports.experiment_data import Arm, Sampler, samplers_of
@@ -158,6 +158,9 @@ def _pairs(
             apart.append(ChangeEstimate(untested(f"{place}: it is gone", label)))
         elif base.racing and head.racing:
             pairs.append(_Pair(samplers, (base, head), *same))
+            if same[0] and (gone := base.done - head.done):
+                why = f"{len(gone)} of {count_text(len(base.done), 'repetition')} are gone"
+                apart.append(ChangeEstimate(untested(f"{place}: {why}", label)))
         elif base.racing and head.status == "pending":
             apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
         elif base.racing:

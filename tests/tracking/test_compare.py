@@ -209,6 +209,18 @@ def test_rounding_is_no_change_and_the_smallest_change_is() -> None:
     assert (other.verdict, other.matched) == ("not significant", False)
 
 
+def test_repetitions_that_are_gone_are_not_tested() -> None:
+    """What both have is equal; with another seed repetitions are no pairs, and fewer of them are no loss."""
+    losses = np.random.default_rng(6).normal(0.5, 0.1, (5, 6))
+    base, fewer = MadeResults({"a": losses}), MadeResults({"a": losses[:2]})
+    changes, _ = quality_changes(base, fewer, Family(NONE, (), ALPHA))
+    assert [one.verdict for one in changes] == ["not tested", "equal"]
+    assert changes[0].where == "e, n = 100: 3 of 5 repetitions are gone"
+    assert Comparison("b", "h", tuple(changes), "0", ALPHA).exit_code == 3
+    assert only(fewer, base).verdict == "equal"
+    assert only(base, MadeResults({"a": losses[:2]}, seed=8)).verdict == "not significant"
+
+
 def test_a_metric_that_is_turned_is_suspected() -> None:
     """Every contender is better by far more than contenders differ; one that is better alone is no reason for it."""
     rng = np.random.default_rng(5)
