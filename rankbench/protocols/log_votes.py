@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankbench.core.component import Component
 from rankbench.core.text import count_text, listed
 from rankbench.data.tables.checks import judgments_of, table_kind
-from rankbench.data.tables.orders import load_orders, single_ballots, take_orders
+from rankbench.data.tables.order_log import load_orders, single_ballots, take_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import PREDICTION, sees_covariates

@@ -21,7 +21,7 @@ from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet import MANIFEST, Manifest
 from rankbench.data.tables.column_roles import as_comparisons
 from rankbench.data.tables.impressions import count_clicks
-from rankbench.data.tables.orders import load_orders
+from rankbench.data.tables.order_log import load_orders
 from rankbench.data.tables.selections import load_selections, take_selections
 from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import InputError

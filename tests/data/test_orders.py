@@ -14,7 +14,7 @@ from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.checks import table_of, validate
-from rankbench.data.tables.orders import load_orders, take_orders
+from rankbench.data.tables.order_log import load_orders, take_orders
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
 from rankbench.ranking.describe import describe

@@ -12,7 +12,7 @@ from data_paths import needs, real
 import rankbench
 from rankbench.data.readers.ballots import PreflibReader
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.orders import load_orders
+from rankbench.data.tables.order_log import load_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Dataset, remarks_kept
 from rankbench.plugin.manager import get

@@ -25,7 +25,7 @@ from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.checks import checked, validate
-from rankbench.data.tables.orders import load_orders
+from rankbench.data.tables.order_log import load_orders
 from rankbench.errors import InputError
 from rankbench.interfaces import queries as ballots
 from rankbench.interfaces.queries import Orders, implied_comparisons
