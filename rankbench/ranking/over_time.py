@@ -15,13 +15,11 @@ from rankbench.core.spec import parse
 from rankbench.core.text import count_text
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.times import (
-    CALENDAR_UNITS,
     TimeUnit,
     comparable_time,
-    in_units,
     moments_of_numbers,
     read_time,
-    units_since,
+    times_together,
     written_time,
 )
 from rankbench.drawing.canvas import TitledDrawing
@@ -53,12 +51,6 @@ from rankbench.ranking.votes import Votes, coded_votes, load_votes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-MOST_TIMES = 200
-"""Most times of a log: without a unit of time, rankbench takes the finest within this limit."""
-
-STRETCHES = 50
-"""Times of a log whose times are numbers, more than `MOST_TIMES` of them: stretches of about equally many votes."""
 
 _NORMAL = 1e9
 """Degrees of freedom that make Student's t normal."""
@@ -190,7 +182,7 @@ def scores_over_time(
         raise SpecError(f"{said}: there are no scores over time")
     times = coded.select("time").collect()["time"].sort()
     times, dated = moments_of_numbers(times, unit, since)
-    periods, chosen, x = _periods(times, unit)
+    periods, chosen, x = times_together(times, unit)
     place = (periods != periods.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int64)
     starts = np.flatnonzero(np.diff(place, prepend=-1))
     if len(starts) < 2:
@@ -247,28 +239,6 @@ def _points(method: str) -> list[SequentialAggregator]:
         if not isinstance(point, SequentialAggregator):
             raise SpecError(f"aggregator {point.name!r} has no model of scores over time")
     return [point for point in points if isinstance(point, SequentialAggregator)]
-
-
-def _periods(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
-    """Return the time of each vote as it goes together with others, its unit, and how many units have passed."""
-    if unit != "time" and (isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date):
-        units = [unit] if unit is not None else list(CALENDAR_UNITS)
-        if times.dtype == pl.Date and unit is None:
-            units = units[units.index("day") :]
-        for one in units:
-            found = in_units(times, one)
-            if one == units[-1] or found.n_unique() <= MOST_TIMES:
-                return found, one, units_since(found, one).to_numpy()
-    if unit is not None:
-        in_units(times, unit)
-    place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy()
-    if place[-1] >= MOST_TIMES:
-        n = len(place)
-        # A stretch begins with a time, so that all votes of one time are in one stretch.
-        begins = np.unique(np.searchsorted(place, place[np.arange(STRETCHES) * n // STRETCHES]))
-        place = np.searchsorted(begins, np.arange(n), side="right") - 1
-        times = times.gather(begins[place])
-    return times, "time", place.astype(np.float64)
 
 
 def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64]) -> int:
@@ -375,8 +345,7 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
     some = "" if judged_enough(alike.units).all() else " (those with votes enough for an interval)"
     notes = [
         f"scores at {len(counts):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
-        f"The mean of the items judged by then{some} is 0. "
-        "Each 95% band is for one score alone",
+        f"The mean of the items judged by then{some} is 0. Each 95% band is for one score alone",
         f"changes are from {names[then]} to {names[-1]}, relative to the mean of the items that had a score at both. "
         "The intervals of all items hold together at 95%",
     ]

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Literal, TypeAlias
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError, SpecError
@@ -261,6 +263,35 @@ def units_since(times: pl.Series, unit: TimeUnit) -> pl.Series:
         return pl.Series((months - months[0]).cast(pl.Float64))
     moments = times.cast(pl.Datetime("us")).cast(pl.Int64)
     return pl.Series((moments - moments[0]).cast(pl.Float64) / (_MINUTES[unit] * 60e6))
+
+
+_MOST_TIMES = 200
+"""Most times of a log: without a unit of time, rankbench takes the finest within this limit."""
+
+_STRETCHES = 50
+"""Times of a log whose times are numbers, more than `_MOST_TIMES` of them: stretches of about equally many votes."""
+
+
+def times_together(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
+    """Return the time of each vote as it goes together with others, its unit, and how many units have passed."""
+    if unit != "time" and (isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date):
+        units = [unit] if unit is not None else list(CALENDAR_UNITS)
+        if times.dtype == pl.Date and unit is None:
+            units = units[units.index("day") :]
+        for one in units:
+            found = in_units(times, one)
+            if one == units[-1] or found.n_unique() <= _MOST_TIMES:
+                return found, one, units_since(found, one).to_numpy()
+    if unit is not None:
+        in_units(times, unit)
+    place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy()
+    if place[-1] >= _MOST_TIMES:
+        n = len(place)
+        # A stretch begins with a time, so that all votes of one time are in one stretch.
+        begins = np.unique(np.searchsorted(place, place[np.arange(_STRETCHES) * n // _STRETCHES]))
+        place = np.searchsorted(begins, np.arange(n), side="right") - 1
+        times = times.gather(begins[place])
+    return times, "time", place.astype(np.float64)
 
 
 def written_time(time: object, unit: TimeUnit) -> str:
