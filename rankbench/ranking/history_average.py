@@ -326,6 +326,8 @@ class AlikeVotes(NamedTuple):
         Number of judges; 0 where votes are the independent units.
     points : float
         Variance of the points of votes over that of whole votes; 1 where no points are split.
+    few : Units or None
+        Judges that are too few to be the independent units.
     """
 
     worth: float
@@ -333,6 +335,7 @@ class AlikeVotes(NamedTuple):
     units: Units
     judges: int
     points: float = 1.0
+    few: Units | None = None
 
 
 def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_]) -> AlikeVotes:
@@ -349,8 +352,9 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     pair = votes.pairs()[1].astype(np.int64)
     # Scores walk: votes of one time tell how points vary, or those of half of the log.
     points = spread_of_points(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
-    if votes.judges is None or votes.judge_count < 2 or few_judges(votes) is not None:
-        return AlikeVotes(points, points, units_of_counts(votes.counts()), 0, points)
+    few = few_judges(votes)
+    if votes.judges is None or votes.judge_count < 2 or few is not None:
+        return AlikeVotes(points, points, units_of_counts(votes.counts()), 0, points, few)
     m = len(votes.items)
     by_judge = votes.clusters(votes.judges)
     units = units_of_counts(by_judge, split=votes.rest is not None)

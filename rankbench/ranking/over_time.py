@@ -45,7 +45,7 @@ from rankbench.ranking.open import Log, open_source
 from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
-from rankbench.ranking.sampling_units import few_judges, judged_enough, too_few_judges_note
+from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
 from rankbench.ranking.votes import Votes, coded_votes, load_votes
 
 if TYPE_CHECKING:
@@ -356,8 +356,8 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
             "between components"
         )
     n = votes.count
-    if (few := few_judges(votes)) is not None:
-        notes.append(too_few_judges_note(few))
+    if alike.few is not None:
+        notes.append(too_few_judges_note(alike.few))
     if alike.judges:
         notes.append(
             f"votes of one judge are alike: the {n:,} votes of {count_text(alike.judges, 'judge')} count as "
