@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import count_text, listed, plain_name, short_repr
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.table_check import EXACT_BELOW
 
 NOTHING = {"weight": "weightless", "count": "countless"}
 """Roles, beside ``weight`` and ``count``, of their columns where these are 0 in some rows, which are left out."""
@@ -40,9 +41,6 @@ _SHARES = {"share", "percent", "percentage", "pct", "proportion"}
 _BETWEEN = {"of", "cast"}
 _BESIDE = {*_BETWEEN, "total", "num", "number", "vote", "voter", "ballot"}
 """Words that such a name may have as well: number of votes, ballot count."""
-
-EXACT = 2.0**53
-"""Whole numbers below it are exact as floats."""
 
 _RATIO = 1e15
 _HUGE, _TINY = 1e100, 1e-100
@@ -120,14 +118,14 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     return _without_nothing(raw, {**roles, "count": likely[0]})
 
 
-def votes_counted(frame: pl.LazyFrame, kept: pl.Expr, noun: str) -> int:
-    """Return how many votes the rows of a table with a column ``count`` are, as a remark says.
+def votes_counted(frame: pl.LazyFrame, gone: str, noun: str) -> int:
+    """Return how many votes the rows of a table with a column ``count`` are, as a remark says; 0 if it has no numbers.
 
     Parameters
     ----------
     frame : LazyFrame
-    kept : Expr
-        Rows that are not left out.
+    gone : str
+        Name of the column, if it is there, of rows that are left out.
     noun : str
         "votes" or "ballots".
 
@@ -136,10 +134,13 @@ def votes_counted(frame: pl.LazyFrame, kept: pl.Expr, noun: str) -> int:
     InputError
         They are more than floats count.
     """
+    schema, count = frame.collect_schema(), _number("count")
     # What is no number is refused later, with its row.
-    count = _number("count").filter(kept & _number("count").is_finite())
+    if schema["count"].is_nested() or schema["count"] == pl.Boolean:
+        return 0
+    count = count.filter(count.is_finite() & ~(pl.col(gone) if gone in schema else pl.lit(value=False)))
     rows, votes = frame.select((count > 0).sum(), count.sum().alias("votes")).collect(engine="streaming").row(0)
-    if votes >= EXACT:
+    if votes >= EXACT_BELOW:
         raise InputError(f"counts add up to {votes:.3g} {noun}, and sums are exact below 2^53 alone", column="count")
     if votes != rows:
         remark(f"{count_text(rows, 'row')} are {votes:,.0f} {noun}")

@@ -125,11 +125,8 @@ class ComparisonTable(TableKind):
         if REST in columns:
             what = "a vote whose points are split has two rows, which have no count (--columns count= leaves it out)"
             raise InputError(what, path=raw.path, column=name)
-        if columns["count"].is_nested() or columns["count"] == pl.Boolean:
-            return False  # the check refuses it
-        kept = ~pl.col(LEFT_OUT) if LEFT_OUT in columns else pl.lit(value=True)
         with raw.located(name):
-            votes = votes_counted(raw.frame, kept, "votes")
+            votes = votes_counted(raw.frame, LEFT_OUT, "votes")
             if votes > MOST_VOTES and ("weight" in schema or GAMES[0] in columns):
                 raise InputError(
                     f"{votes:,} weighted votes, or series, are too many to be counted (at most {MOST_VOTES:,})"

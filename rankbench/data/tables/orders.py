@@ -108,10 +108,9 @@ class OrderTable(TableKind):
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
-        if "count" in (columns := raw.schema()) and columns["count"] != pl.Boolean and not columns["count"].is_nested():
-            kept = ~pl.col(SAYS_NOTHING) if SAYS_NOTHING in columns else pl.lit(value=True)
+        if "count" in (columns := raw.schema()):
             with raw.located(raw.roles.get("count", "count")):
-                votes_counted(raw.frame, kept, "ballots")
+                votes_counted(raw.frame, SAYS_NOTHING, "ballots")
         return partial(OrdersCheck, raw, orders_schema(columns))
 
 
