@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from rankbench.core.text import visible, visible_line, without_commands
+from rankbench.core.text import shortened, visible, visible_line, without_commands
 
 if TYPE_CHECKING:
     from rankbench.reports.headline import Notice
@@ -345,8 +345,6 @@ def print_notices(notices: Sequence[Notice], *, verbose: bool = False) -> None:
         With the traceback of each, where there is one.
     """
     ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
-    from rankbench.core.text import shortened
-
     shown = shortened([notice.text for notice in ordered], LONGEST)
     for notice in ordered[:MOST]:
         text = visible_line(shown[notice.text])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.core.text import count_text, first_of, short_repr
+from rankbench.core.text import count_text, listed
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import Ties
 from rankbench.data.readers.trec_tables import QrelsInMemory
@@ -281,8 +281,8 @@ def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[byte
     found = rank_systems(whole.values, by_ranks, k=1, replicates=replicates, seed=seed, known=known)
     if len(known) == asked:
         return []
-    names = [short_repr(name) for name, first in zip(whole.systems, found.may_be_first, strict=True) if first]
-    return [f"by {_RANKS}, {first_of(names, _NAMED)} may be first"]
+    names = [name for name, first in zip(whole.systems, found.may_be_first, strict=True) if first]
+    return [f"by {_RANKS}, {listed(names, _NAMED)} may be first"]
 
 
 def _method(text: str) -> ScoreAggregator:

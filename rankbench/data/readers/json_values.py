@@ -197,13 +197,9 @@ class JsonText:
 def _texts(path: Path) -> Iterator[str]:
     """Yield the text of a file in pieces; see `chunks` for errors."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for block in blocks(path, 1 << 20):
-        yield _decoded(decoder, block, path, final=False)
-    yield _decoded(decoder, b"", path, final=True)
-
-
-def _decoded(decoder: codecs.IncrementalDecoder, block: bytes, path: Path, *, final: bool) -> str:
     try:
-        return decoder.decode(block, final)
+        for block in blocks(path, 1 << 20):
+            yield decoder.decode(block)
+        yield decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise InputError(foreign_byte(error.object, error.start, path), path=path) from error

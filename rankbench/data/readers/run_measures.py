@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.spec import Spec, parse
-from rankbench.core.text import count_text, first_of, short_repr
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.surrogate import Loss
@@ -160,7 +160,7 @@ def judgments(qrels: pl.DataFrame, measure: Measure, path: Path | None = None) -
         raise InputError("no topic has a relevant document", path=path)
     if nothing:
         few = count_text(len(nothing), "judged topic", f"of {len(topics)} without a relevant document")
-        remark(f"{few} ({_some(nothing)}): all runs score 0, which the mean counts, as in trec_eval")
+        remark(f"{few} ({listed(nothing, _NAMED)}): all runs score 0, which the mean counts, as in trec_eval")
     return topics
 
 
@@ -201,8 +201,8 @@ def judged(
             remark(f"nobody judged any document of {short_repr(str(system))}: does it name them as the judgments do?")
         for topic, grades in topics.items():
             if topic in by_topic or lacking:
-                listed = dict(by_topic[topic].select("doc", "score").iter_rows()) if topic in by_topic else {}
-                value = measure.value(grades, listed if ties == "shared" else _by_name(listed))
+                own = dict(by_topic[topic].select("doc", "score").iter_rows()) if topic in by_topic else {}
+                value = measure.value(grades, own if ties == "shared" else _by_name(own))
                 rows.append((topic, str(system), value))
     return pl.LazyFrame(rows, {"query_id": pl.String, "system": pl.String, "score": pl.Float64}, orient="row")
 
@@ -212,21 +212,17 @@ def _compare_topics(system: str, own: Set[str], topics: Set[str], lacking: bool,
     unjudged, absent = sorted(own - topics), sorted(topics - own)
     if len(unjudged) == len(own):
         raise InputError(
-            f"run {short_repr(system)} and the judgments have no topic in common: its topics are {_some(unjudged)}, "
-            f"and judged are {_some(absent)}",
+            f"run {short_repr(system)} and the judgments have no topic in common: its topics are "
+            f"{listed(unjudged, _NAMED)}, and judged are {listed(absent, _NAMED)}",
             path=path,
         )
     if unjudged:
         few = count_text(len(unjudged), "topic", f"of {len(own)} that nobody judged")
-        remark(f"{short_repr(system)} has {few} ({_some(unjudged)}): no mean counts them")
+        remark(f"{short_repr(system)} has {few} ({listed(unjudged, _NAMED)}): no mean counts them")
     if absent:
         few = count_text(len(absent), "judged topic", f"of {len(topics)}")
         what = "each scores 0, which the mean counts, as in trec_eval -c" if lacking else "no mean counts them"
-        remark(f"{short_repr(system)} lacks {few} ({_some(absent)}): {what}")
-
-
-def _some(topics: Sequence[str]) -> str:
-    return first_of([short_repr(topic) for topic in topics], _NAMED)
+        remark(f"{short_repr(system)} lacks {few} ({listed(absent, _NAMED)}): {what}")
 
 
 def _by_name(run: DocumentValues) -> DocumentValues:

@@ -74,10 +74,9 @@ def _by_system(runs: Mapping[str, object]) -> bool:
 def _rows(found: object, what: str, number: str, column: str) -> pl.DataFrame:
     """Return ``line, topic, doc, system`` and a number of dicts or of a frame; lines count the rows from 1."""
     if isinstance(found, Mapping) and all(isinstance(docs, Mapping) for docs in found.values()):
-        rows = [(str(topic), str(doc), value) for topic, docs in found.items() for doc, value in docs.items()]
-        names = {"topic": pl.String, "doc": pl.String, number: pl.Object}
+        rows = [(str(topic), str(doc), _float(value)) for topic, docs in found.items() for doc, value in docs.items()]
+        names = {"topic": pl.String, "doc": pl.String, number: pl.Float64}
         table = pl.DataFrame(rows, names, orient="row").with_columns(system=pl.lit(ALONE))
-        table = table.with_columns(pl.Series(number, [_float(value) for *_, value in rows], pl.Float64))
     else:
         frame = frame_in_memory(found)
         if frame is None:
