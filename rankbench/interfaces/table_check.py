@@ -220,16 +220,14 @@ class TableCheck:
 
     def counts(self, frame: pl.DataFrame) -> pl.Series:
         """Return the column ``count``, whole numbers from 0."""
-        given, beside = (
-            frame["count"],
-            "whole number of votes (--columns weight=NAME,count= says the weight of one vote)",
-        )
+        given = frame["count"]
         if given.dtype == pl.Boolean:
             raise self.error("the column holds Boolean, not numbers", 0, "count")
         number = given.cast(pl.Float64, strict=False) if not given.dtype.is_nested() else self.cast(given, pl.Float64())
         self.refuse(given.is_null(), given, MISSING)
         good = number.is_finite() & (number >= 0) & (number == number.floor()) & (number < EXACT_BELOW)
-        self.refuse(~good.fill_null(False), given, f"{{}} is no {beside}")
+        what = "{} is no whole number of votes (--columns weight=NAME,count= says the weight of one vote)"
+        self.refuse(~good.fill_null(False), given, what)
         return number.cast(pl.Int64).alias("count")
 
     def judge(self, frame: pl.DataFrame) -> pl.Series:
