@@ -17,11 +17,11 @@ from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.table import with_column
 from rankbench.plugin import manager
 from rankbench.ranking.count_log import count_frame, count_parts_on_cluster
+from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
 from rankbench.ranking.lists import ROW, Ballots, ParquetLog, load_ballots, load_sessions
 from rankbench.ranking.log_filter import NO_FILTER, Filter
 from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.partial_counts import LogPart
-from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.sampling_units import few_judges, too_few_judges
 from rankbench.ranking.stream import FirstVotes

@@ -24,7 +24,7 @@ from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
 from rankbench.ranking.count_log import count_frame
-from rankbench.ranking.rank import LogFacts, by_judge
+from rankbench.ranking.interval_kinds import LogFacts, by_judge
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import Units, units_of_parts
 from rankbench.ranking.votes import in_log_order, load_votes

@@ -23,16 +23,16 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.resamples import resamples_of
 from rankbench.kernels.random import below
 from rankbench.ranking import count_log as scan
+from rankbench.ranking import interval_kinds as kinds
 from rankbench.ranking import partial_counts as parts
-from rankbench.ranking import rank as kinds
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.count_log import count_frame
+from rankbench.ranking.interval_kinds import LogFacts, by_judge, chosen_intervals
 from rankbench.ranking.load import counted_votes, load_log
 from rankbench.ranking.open import open_source
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.pictures import intervals_words
-from rankbench.ranking.rank import LogFacts, by_judge, chosen_intervals
 
 M, N, JUDGES = 6, 900, 40
 

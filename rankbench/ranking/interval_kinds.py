@@ -1,0 +1,103 @@
+"""Facts of a log of votes decide on the kind of its intervals."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator, WithCovariance
+from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.ranking.partial_counts import LogPart
+
+Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich", "judges+queries"]
+"""Ways to intervals: resamples of judgments, resamples of judges, a formula, resamples of judges and queries."""
+
+MOST_CELLS = 50_000_000
+"""Most outcomes of pairs of items by judge from which intervals by judge are computed: 5 GB."""
+
+_BYTES = 100
+"""Bytes of one outcome while judges are counted and resampled."""
+
+_LONG = 1_000_000
+
+
+class LogFacts(NamedTuple):
+    """Facts of a log of votes that decide on the kind of intervals.
+
+    Attributes
+    ----------
+    rows : int
+    judges : int
+        Judges that the log names.
+    missing : int
+        Votes without a judge, in a log with a column of judges; one vote is enough.
+    few : bool
+        Judges are too few to be sampled: see `rankbench.ranking.sampling_units.too_few_judges`.
+    """
+
+    rows: int
+    judges: int
+    missing: int
+    few: bool = False
+
+
+def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> bool:
+    """Return whether judges are what is sampled: where a log names enough of them, and all, or where it was asked for.
+
+    Raises
+    ------
+    SpecError
+        `intervals` are by judge, and the log does not name two judges.
+    """
+    if intervals in (None, "bootstrap"):
+        return False
+    if intervals == "judges" and facts.judges < 2:
+        why = "the log does not say who judged (judge=COLUMN in --columns says where it stands)"
+        raise SpecError(f"{why if not facts.judges else 'all votes are of one judge'}; take --intervals bootstrap")
+    return intervals == "judges" or (facts.judges > 1 and not facts.missing and not facts.few)
+
+
+def chosen_intervals(
+    facts: LogFacts, intervals: Intervals | Literal["auto"] | None, aggregator: Aggregator
+) -> Intervals | None:
+    """Return the intervals to compute: those that were asked for, or by what the log knows.
+
+    ``auto`` is the sandwich of an aggregator that prefers it, clustered where judges are independent (`by_judge`).
+    Else it is ``judges`` where they are, and without them ``bootstrap``, or the sandwich of an aggregator that has one
+    for more than a million votes.
+    """
+    if intervals != "auto":
+        return intervals
+    if isinstance(aggregator, WithCovariance) and aggregator.prefers_covariance():
+        return "sandwich"
+    if by_judge(facts, intervals):
+        return "judges"
+    return "sandwich" if facts.rows > _LONG and isinstance(aggregator, WithCovariance) else "bootstrap"
+
+
+def by_formula(intervals: Intervals | None, aggregator: Aggregator) -> bool:
+    """Return whether intervals are made by the aggregator's formula: nothing is resampled."""
+    return intervals == "sandwich" or (intervals == "judges+queries" and isinstance(aggregator, WithCovariance))
+
+
+def refuse_too_many_cells(part: LogPart) -> None:
+    """Refuse a log whose judges say too much to be counted apart, as soon as they have said it.
+
+    Parameters
+    ----------
+    part : LogPart
+        Counted by judge: the log as far as it was read.
+
+    Raises
+    ------
+    SpecError
+        The sums by judge do not fit into memory.
+    """
+    sums = len(part.data.cells) if isinstance(part.data, ClusterCounts) else 0
+    if sums > MOST_CELLS:
+        raise SpecError(
+            f"--intervals judges needs a sum for each judge and pair: {sums:,} sums of {part.counts.judgments:,} votes "
+            f"({_BYTES * sums / 1e9:.0f} GB), above the limit of {MOST_CELLS:,}. Use votes of fewer judges, or "
+            "--intervals bootstrap: it treats votes as independent, so its intervals are too narrow if a judge's votes "
+            "correlate"
+        )
