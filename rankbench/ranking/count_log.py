@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rankbench.errors import ExecutorError, InputError, RankbenchError
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
 from rankbench.ranking.lists import ROW, LogRows, ParquetLog
+from rankbench.ranking.name_codes import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
 from rankbench.ranking.partial_counts import (
     PART,
     Cells,
@@ -31,17 +32,7 @@ from rankbench.ranking.partial_counts import (
     joined_parts,
     packed_clusters,
 )
-from rankbench.ranking.stream import (
-    CategoryCodes,
-    Codes,
-    FirstVotes,
-    IntegerCodes,
-    LogStream,
-    OutOfRange,
-    all_named,
-    codes_for,
-    log_schema,
-)
+from rankbench.ranking.stream import FirstVotes, LogStream, all_named, log_schema
 from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
 
 
