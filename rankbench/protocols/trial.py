@@ -32,7 +32,8 @@ from rankbench.protocols.links import (
     win_log_loss,
 )
 from rankbench.protocols.log_votes import GroupedVotes
-from rankbench.ranking.votes import Votes, covariate_votes
+from rankbench.ranking.covariates import covariate_votes
+from rankbench.ranking.votes import Votes
 
 
 def scores_of_counts(

@@ -25,7 +25,7 @@ from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.rank import ItemRanking, normal_deviations, ranked, sampling_notes, unknown, with_covariance
 from rankbench.ranking.rank_ranges import LARGEST, check_size
 from rankbench.ranking.sampling_units import Units, few_judges, units_of_counts, units_of_votes, units_words
-from rankbench.ranking.votes import Votes, covariate_votes, load_votes
+from rankbench.ranking.votes import Votes, load_votes
 from rankbench.stats.moderation import RangeErrors
 
 _LEVEL = 0.95
@@ -124,6 +124,38 @@ def rank_controlled(
     if covariance is not None:
         se = np.sqrt(np.maximum(np.diag(covariance)[m:], 0))
     return ranking, effects_table(rows.covariates, fit.effects, se, freedom, decided=len(fit.extra) > 0), notes
+
+
+def covariate_votes(votes: Votes, *, by_judge: bool = False) -> CovariateVotes:
+    """Return votes with their covariates, each a row: its winner is the first item.
+
+    Parameters
+    ----------
+    votes : Votes
+        That have covariates.
+    by_judge : bool
+        Votes of a judge belong together.
+
+    Raises
+    ------
+    InputError
+        They have none.
+    """
+    if votes.covariates is None:
+        raise InputError("the log was asked for no covariates")
+    outcomes = np.zeros((len(votes), 3))
+    outcomes[:, 0] = np.where(votes.ties, 0.0, votes.weights)
+    outcomes[:, 2] = np.where(votes.ties, votes.weights, 0.0)
+    clusters = votes.judges if by_judge else None
+    rows = CovariateVotes(
+        votes.items, votes.winners, votes.losers, outcomes, votes.covariates, clusters, not votes.alike
+    )
+    if votes.rest is None:
+        return rows
+    # The loser's part of a vote stands in its row: a sandwich takes the two together.
+    outcomes[np.flatnonzero(votes.rest) - 1, 1] = votes.weights[votes.rest]
+    rows = rows.take(~votes.rest)
+    return rows if by_judge else replace(rows, clusters=np.arange(len(rows), dtype=np.int32))
 
 
 def beside_unadjusted(adjusted: pl.DataFrame, unadjusted: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.data.tables.covariates import CONTROL, parse_control
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError
-from rankbench.interfaces.covariate_aggregator import PREDICTION, Covariates, CovariateVotes
+from rankbench.interfaces.covariate_aggregator import PREDICTION, Covariates
 from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.row_weights import MOST_VOTES, check_weights
@@ -393,35 +393,3 @@ def _refuse_constant(name: str, numbers: NDArray[np.float64]) -> None:
             "control 'side')",
             column=name,
         )
-
-
-def covariate_votes(votes: Votes, *, by_judge: bool = False) -> CovariateVotes:
-    """Return votes with their covariates, each a row: its winner is the first item.
-
-    Parameters
-    ----------
-    votes : Votes
-        That have covariates.
-    by_judge : bool
-        Votes of a judge belong together.
-
-    Raises
-    ------
-    InputError
-        They have none.
-    """
-    if votes.covariates is None:
-        raise InputError("the log was asked for no covariates")
-    outcomes = np.zeros((len(votes), 3))
-    outcomes[:, 0] = np.where(votes.ties, 0.0, votes.weights)
-    outcomes[:, 2] = np.where(votes.ties, votes.weights, 0.0)
-    clusters = votes.judges if by_judge else None
-    rows = CovariateVotes(
-        votes.items, votes.winners, votes.losers, outcomes, votes.covariates, clusters, not votes.alike
-    )
-    if votes.rest is None:
-        return rows
-    # The loser's part of a vote stands in its row: a sandwich takes the two together.
-    outcomes[np.flatnonzero(votes.rest) - 1, 1] = votes.weights[votes.rest]
-    rows = rows.take(~votes.rest)
-    return rows if by_judge else replace(rows, clusters=np.arange(len(rows), dtype=np.int32))
