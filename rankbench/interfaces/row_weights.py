@@ -66,8 +66,8 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         Several columns may count votes, or one that is called like counts holds other numbers, or 1, 2, 3, ...
     """
     standard = "" if "count" in given else roles.get("count", "")
-    taken, told = {name for role, name in roles.items() if role != "count"}, bool({"count", "weight"} & given.keys())
-    taken |= {given["count"]} if given.get("count") else set()
+    taken = {name for role, name in roles.items() if role != "count" or "count" in given}
+    told = bool({"count", "weight"} & given.keys())
     called = {name: counts_called(name) for name in raw.collect_schema() if name not in taken}
     # Beside two sides games, wins and totals may be anything.
     named = [name for name, how in called.items() if how == "counts" or (how and "left" not in roles)]
@@ -79,19 +79,17 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     likely, whole, why = list[str](), dict[str, bool](), ""
     for name, found in zip(named, facts, strict=True):
         numbers, low, high = found["numbers"], found["low"], found["high"]
-        own = name == standard
+        own, weights = name == standard, plain_name(name) == _WEIGHTS
         if not own and (not numbers or (low == high == 1 and numbers == rows)):
             continue
         perhaps = called[name] != "counts"
         if perhaps and (low < 0 or (called[name] == "perhaps" and found["whole"] < rows)):
             continue
         likely.append(name)
-        whole[name] = found["whole"] == rows and plain_name(name) != _WEIGHTS
+        whole[name] = found["whole"] == rows and not weights
         if perhaps:
             why = f"{short_repr(name)} may say how many votes a row stands for"
-        elif not own and not (
-            low >= 0 and high > 0 and numbers == rows and (whole[name] or plain_name(name) == _WEIGHTS)
-        ):
+        elif not own and not (low >= 0 and high > 0 and numbers == rows and (whole[name] or weights)):
             why = f"{short_repr(name)} is called like a column of counts, but holds other values than 0, 1, 2, ..."
         elif numbers and low in (0, 1) and high - low + 1 == rows > 1 and _distinct(raw, name) == rows:
             why = f"{short_repr(name)} may count votes, or number the rows from {low:g} to {high:,g}"
