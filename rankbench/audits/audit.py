@@ -1,10 +1,4 @@
-"""`rankbench audit` asks of one ranking what its readers ask, a probe for each question.
-
-References
-----------
-.. [H79] S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6(2),
-   1979.
-"""
+"""`rankbench audit` asks of one ranking what its readers ask, a probe for each question."""
 
 from __future__ import annotations
 
@@ -12,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import numpy as np
 import polars as pl
 
 from rankbench.audits.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
@@ -55,6 +50,7 @@ from rankbench.ranking.read_scores import read_scores
 from rankbench.ranking.score_ranking import METHODS, rank_scores
 from rankbench.ranking.score_sample import completed, reduced, turned
 from rankbench.ranking.votes import load_votes
+from rankbench.stats.multiple_tests import holm
 
 LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
@@ -244,14 +240,12 @@ def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBo
 def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:
     """Return probes with their levels; those that fire stand first.
 
-    They are Holm's [H79]_: .05 divided by the number of tests for the smallest p, by one fewer for the next, and so on,
-    up to the first test that does not reject; later ones have its level.
+    They are those of `rankbench.stats.multiple_tests.holm`: .05 divided by the number of tests for the smallest p, by
+    one fewer for the next, and so on, up to the first test that does not reject; later ones have its level.
     """
     tested = sorted((probe.p, at) for at, probe in enumerate(probes) if probe.p is not None)
-    level, before, levels = 1.0, 0.0, dict[int, float]()
-    for rejected, (p, at) in enumerate(tested):
-        level = LEVEL / (len(tested) - rejected) if before <= level else level
-        levels[at], before = level, p
+    rejected = int((holm(np.array([p for p, _ in tested], np.float64)) <= LEVEL).sum())
+    levels = {at: LEVEL / (len(tested) - min(k, rejected)) for k, (_, at) in enumerate(tested)}
     shown = [replace(probe, level=levels.get(at)) for at, probe in enumerate(probes)]
     return tuple(sorted(shown, key=lambda probe: not probe.fires))
 
