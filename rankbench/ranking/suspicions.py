@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
 import polars as pl
 
 from rankbench.core.text import count_text, first_of, short_repr, short_reprs
@@ -130,28 +131,18 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
 
     Names of a group share a skeleton, or one is the other and a token of two or three capitals.
     """
-    listed = sorted(set(names))
-    group = list(range(len(listed)))
-    first: dict[tuple[int, str], int] = {}
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(at: int) -> int:
-        while group[at] != at:
-            at = group[at] = group[group[at]]
-        return at
-
-    def join(one: int, other: int) -> None:
-        low, high = sorted((root(one), root(other)))
-        group[high] = low
-
+    listed, first = sorted(set(names)), dict[tuple[int, str], int]()
+    pairs = [(at, first.setdefault(key, at)) for at, name in enumerate(listed) for key in enumerate(skeletons(name))]
     for at, name in enumerate(listed):
-        for key in enumerate(skeletons(name)):
-            join(at, first.setdefault(key, at))
-    for at, name in enumerate(listed):
-        for rest in _without_code(name):
-            join(at, first.get((0, skeletons(rest)[0]), at))
+        pairs += [(at, first.get((0, skeletons(rest)[0]), at)) for rest in _without_code(name)]
+    ends = tuple(zip(*pairs, strict=True)) or ((), ())
+    graph = coo_array((np.ones(len(pairs)), ends), shape=(len(listed), len(listed)))
     groups: dict[int, list[str]] = {}
-    for at, name in enumerate(listed):
-        groups.setdefault(root(at), []).append(name)
+    for name, number in zip(listed, connected_components(graph, directed=False)[1].tolist(), strict=True):
+        groups.setdefault(number, []).append(name)
     return [found for found in groups.values() if len(found) > 1]
 
 
