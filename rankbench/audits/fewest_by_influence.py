@@ -97,13 +97,9 @@ class Removal:
 
     def rows(self, removed: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows that are left."""
-        return np.flatnonzero(~self.gone(removed)[self.units])
-
-    def gone(self, removed: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which units are removed, shape (U,)."""
         gone = np.zeros(self.count, np.bool_)
         gone[removed] = True
-        return gone
+        return np.flatnonzero(~gone[self.units])
 
     def together(self, removed: NDArray[np.int64], rival: int) -> bool:
         """Return whether the first item and a rival stand on one scale without some units."""
