@@ -6,6 +6,7 @@ import posixpath
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 from xml.etree.ElementTree import ParseError, fromstring
@@ -94,24 +95,18 @@ def _check_extent(path: Path, sheet: str) -> None:
             )
             files = fromstring(_part(book, "xl/_rels/workbook.xml.rels"))
             target = next(one.get("Target", "") for one in files if one.get("Id") == number)
-            own, size = posixpath.join("xl", target).lstrip("/"), 0
-            for name in (own, "xl/sharedStrings.xml"):
-                if name not in book.NameToInfo:
-                    continue
-                before = b""
-                with book.open(name) as file:
-                    while piece := file.read(1 << 20):
-                        size += len(piece)
-                        if size > _MOST_UNPACKED:
-                            raise InputError(
-                                f"its cells take more than {_MOST_UNPACKED >> 30} GB unpacked; save the sheet as CSV "
-                                "UTF-8",
-                                path=path,
-                            )
-                        if name == own:
-                            letters, numbers = _places_of(before + piece)
-                            rows, columns = max(rows, numbers), max(columns, letters)
-                            before = piece[-32:]
+            own, size, before = posixpath.join("xl", target).lstrip("/"), 0, b""
+            for name, piece in _pieces(book, own, "xl/sharedStrings.xml"):
+                size += len(piece)
+                if size > _MOST_UNPACKED:
+                    raise InputError(
+                        f"its cells take more than {_MOST_UNPACKED >> 30} GB unpacked; save the sheet as CSV UTF-8",
+                        path=path,
+                    )
+                if name == own:
+                    letters, numbers = _places_of(before + piece)
+                    rows, columns = max(rows, numbers), max(columns, letters)
+                    before = piece[-32:]
     except (zipfile.BadZipFile, StopIteration, KeyError, ParseError, OSError, zlib.error):
         return  # the reader of its values says what is wrong
     needed, free = rows * columns * _CELL, free_memory()
@@ -133,6 +128,15 @@ def _part(book: zipfile.ZipFile, name: str) -> bytes:
         if len(data := file.read(1 << 24)) == 1 << 24:
             raise ParseError(name)
     return data
+
+
+def _pieces(book: zipfile.ZipFile, *names: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the parts of a workbook that are there, unpacked, in pieces with the name of their part."""
+    for name in names:
+        if name in book.NameToInfo:
+            with book.open(name) as file:
+                while piece := file.read(1 << 20):
+                    yield name, piece
 
 
 _PLACE = re.compile(rb'(?:<dimension ref="(?:[A-Z]{1,3}\d{1,7}:)?|<c r=")([A-Z]{1,3})(\d{1,7})"')
