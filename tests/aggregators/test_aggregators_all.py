@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from rankbench.aggregators import rankbench_register
 from rankbench.aggregators.ballot_rules import BallotRule, InstantRunoff, Plurality
-from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.permuted_elo import PermutedElo
+from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from minima import step_to_minimum
 
-from rankbench.aggregators.bradley_terry import BradleyTerry, PlackettLuce
+from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.edges import Identity
+from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.rates import Borda, Kemeny
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator_calls import sample_structure

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
+from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator

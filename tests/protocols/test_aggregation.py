@@ -9,9 +9,10 @@ from competing import executed, task_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.clicks import Cascade
 from rankbench.aggregators.labels import LimitScores
+from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.rates import Borda
 from rankbench.core.runtime import draw_entropy
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
