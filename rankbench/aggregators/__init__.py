@@ -9,6 +9,7 @@ from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Ident
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.labels import LabelPairs, LabelScores, LimitScores
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.maximal_lotteries import MaximalLotteries
 from rankbench.aggregators.permuted_elo import PermutedElo
 from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.predictions import Predictions
@@ -16,7 +17,7 @@ from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, Win
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
-from rankbench.aggregators.social_choice import Copeland, MaximalLotteries, Minimax, RankedPairs, Schulze
+from rankbench.aggregators.social_choice import Copeland, Minimax, RankedPairs, Schulze
 from rankbench.aggregators.svm import SVMRankAggregation
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin.registry import hookimpl

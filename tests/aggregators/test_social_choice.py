@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import rankbench
+from rankbench.aggregators.maximal_lotteries import MaximalLotteries
 from rankbench.aggregators.social_choice import (
     Copeland,
-    MaximalLotteries,
     Minimax,
     RankedPairs,
     Schulze,
