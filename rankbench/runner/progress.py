@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeAlias
 
 from rich.console import Console, RenderableType
@@ -19,6 +19,9 @@ from rankbench.runner.blocks import longest_running, running_blocks
 
 EVERY = 30.0
 """Seconds between two lines."""
+
+_DRAWN = 2
+"""Times a second that a bar is drawn."""
 
 _REPEATED = 2
 """Repetitions of a contender that tell how long others take: the first one may have loaded code."""
@@ -166,6 +169,22 @@ class Progress:
         """Say what the user should know before the run goes on, and should still see after it."""
 
 
+class _Bars(Bars):
+    """Bars that ask how far the work is when they are drawn: steps may be many, and each would go through all cells."""
+
+    def __init__(self, asked: Callable[[], tuple[str, float]], console: Console) -> None:
+        self._asked = asked
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("elapsed"), TimeElapsedColumn()
+        super().__init__(*columns, console=console, disable=not console.is_terminal, refresh_per_second=_DRAWN)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return the bars as they are now."""
+        for task in self.tasks:
+            description, share = self._asked()
+            self.update(task.id, description=description, completed=share)
+        return super().get_renderables()
+
+
 class ConsoleProgress(Progress):
     """Shows a bar on a terminal; in a pipe warnings, and every half minute how far the run is.
 
@@ -175,18 +194,10 @@ class ConsoleProgress(Progress):
     """
 
     def __init__(self, console: Console) -> None:
-
         self.console = console
-        self._bars = Bars(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("elapsed"),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._bar = self._bars.add_task("preparing", total=None)
         self._doing, self._work = "preparing", Work(())
+        self._bars = _Bars(lambda: (self._doing or self._how_far(), self._work.share), console)
+        self._bar = self._bars.add_task(self._doing, total=None)
         self._heartbeat = Heartbeat(self.warn, longest_running if console.is_terminal else self._line)
 
     def __enter__(self) -> Self:
@@ -201,22 +212,17 @@ class ConsoleProgress(Progress):
     def start(self, tasks: Sequence[BlockTask], reused: int) -> None:
         """Count from here."""
         self._doing, self._work = "", Work(tasks)
-        self._bars.update(self._bar, description=self._how_far(), total=1.0)
+        self._bars.update(self._bar, total=1.0)
         if reused and self.console.is_terminal:
             self.console.print(f"{count_text(reused, 'block')} reused from an earlier run")
 
     def advance(self, cell: str, share: float) -> None:
         """Count a contender, or a part of its work."""
         self._work.advance(cell, share)
-        self._show()
 
     def done(self, block: BlockResult) -> None:
         """Count the contenders of a result."""
         self._work.done(block)
-        self._show()
-
-    def _show(self) -> None:
-        self._bars.update(self._bar, description=self._how_far(), completed=self._work.share)
 
     def show(self, partial: RenderableType) -> None:
         """Print the partial leaderboard above the bar."""
@@ -226,7 +232,6 @@ class ConsoleProgress(Progress):
     def say(self, text: str) -> None:
         """Rename the bar, and keep it for the next line."""
         self._doing = text
-        self._bars.update(self._bar, description=text)
 
     def warn(self, text: str) -> None:
         """Print a line, above the bar."""

@@ -86,6 +86,19 @@ def test_a_run_in_a_pipe_says_how_many_contenders_are_done(quick) -> None:
     assert "\x1b" not in text
 
 
+def test_a_bar_looks_at_all_contenders_when_it_is_drawn_not_at_each_step(monkeypatch) -> None:
+    looked, (task,) = [], tasks_of(("a",))
+    monkeypatch.setattr(Work, "left", lambda self: looked.append(self))
+    out = io.StringIO()
+    with ConsoleProgress(Console(file=out, width=200, force_terminal=True)) as told:
+        told.start([task], 0)
+        for _ in range(1000):
+            told.advance("a", 1e-3)
+        told.done(result_of(task, 1.0))
+    assert len(looked) < 100
+    assert "1 of 1 contender of 1 block" in out.getvalue()
+
+
 def repeated(repetitions: int, *contenders: str) -> list[BlockTask]:
     """Return repetitions of a block."""
     cells = [{f"{name} {r}": Contender(name, ()) for name in contenders} for r in range(repetitions)]
