@@ -144,7 +144,7 @@ def compiled_aggregator_equals_numpy(subject: Subject) -> None:
         f"{k} of {m}": samples.votes(m, k, 71, weighted=k % 2 == 0) for m, k in ((2, 1), (5, 7), (9, 120), (30, 250))
     }
     # With other parameters, as a small penalty, weights of 1e9 leave no digits to compare.
-    edges = samples.edge_comparisons() if str(it) == it.name else {}
+    edges = samples.edge_comparisons() if subject.by_default else {}
     for label, sample in (ordinary | edges).items():
         if "1e-6 to" in label:
             continue  # twelve orders of magnitude: two orders of summation may differ by more than rounding

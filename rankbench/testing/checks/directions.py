@@ -26,11 +26,6 @@ ROUNDING = 1e-9
 """Differences that say nothing, relative to the largest number."""
 
 
-def _by_default(subject: Subject) -> bool:
-    """Return whether all parameters are at their defaults: at a bound, as no damping, all items may be level."""
-    return str(subject.it) == str(subject.it.name)
-
-
 def _lead(it: Aggregator, structure: NDArray[np.float64], better: int, worse: int) -> float:
     """Return by how much an item is before another, relative to the largest number."""
     scale = max(float(np.abs(structure).max()), np.finfo(np.float64).tiny)
@@ -55,17 +50,17 @@ def winners_are_first(subject: Subject) -> None:
         raise CheckSkipped("the checks know no judgments for it")
     for order, judged in tried:
         pairs = [(order[0], order[-1])]
-        if _by_default(subject):
+        if subject.by_default:
             pairs = [pair for item in order for pair in ((order[0], item), (item, order[-1]))]
         for method, structure in _unrefused(it, judged):
             leads = [_lead(it, structure, *pair) for pair in pairs]
-            if min(leads) < -ROUNDING or (_by_default(subject) and not max(leads) > ROUNDING):
+            if min(leads) < -ROUNDING or (subject.by_default and not max(leads) > ROUNDING):
                 raise CheckFailed(
                     f"{judged.label} is item {order[0]} of {judged.m}, and {method} gives {structure.tolist()}; "
                     "where that is meant, declare winner-not-first"
                 )
     if isinstance(it, SequentialAggregator):
-        _margins_are_odd(it, _by_default(subject))
+        _margins_are_odd(it, subject.by_default)
 
 
 def _unrefused(it: Aggregator, judged: JudgmentSample) -> list[tuple[str, NDArray[np.float64]]]:
@@ -172,7 +167,7 @@ def better_items_are_pushed_up(subject: Subject) -> None:
         raise CheckSkipped("it declares winner-not-first")
     for label, better, gradient in _slopes(it):
         lead = float(gradient[1 - better] - gradient[better])
-        if lead < -ROUNDING * max(1.0, float(np.abs(gradient).max())) or (_by_default(subject) and not lead > 0):
+        if lead < -ROUNDING * max(1.0, float(np.abs(gradient).max())) or (subject.by_default and not lead > 0):
             raise CheckFailed(
                 f"{label}: item {better} is better, and the gradient at equal scores is {gradient.tolist()}"
             )
