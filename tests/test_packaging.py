@@ -83,7 +83,7 @@ def test_what_the_package_imports_is_declared() -> None:
         **dict.fromkeys(("backports", "compression"), "backports-zstd"),  # the standard library's, from 3.14 on
     }
     # What is called from a test only: who tests a plugin with pytest has it. And what an extra brings.
-    theirs = {("rankbench/testing/check.py", "pytest")}
+    theirs = {("rankbench/testing/pytest_mark.py", "pytest")}
     dask = PYPROJECT["project"]["optional-dependencies"]["dask"]
     extras = {
         "rankbench/core/system.py": dask,

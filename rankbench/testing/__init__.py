@@ -15,9 +15,9 @@ from rankbench.testing.check import (
     CheckSkipped,
     check_component,
     checks_for,
-    parametrize_with_checks,
     summary,
 )
+from rankbench.testing.pytest_mark import parametrize_with_checks
 
 __all__ = [
     "Check",

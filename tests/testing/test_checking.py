@@ -22,13 +22,13 @@ from rankbench.testing.check import (
     all_checks,
     check_component,
     checks_for,
-    parametrize_with_checks,
     run_check,
     subject_of,
     summary,
     unexecuted,
 )
 from rankbench.testing.isolated import Isolated, Lost
+from rankbench.testing.pytest_mark import parametrize_with_checks
 from rankbench.testing.state import State
 
 

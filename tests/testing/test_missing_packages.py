@@ -13,7 +13,8 @@ from small_suites import suite_text
 import rankbench
 from rankbench.interfaces.method import Model
 from rankbench.plugin.manager import reference
-from rankbench.testing.check import check_component, checks_for, parametrize_with_checks
+from rankbench.testing.check import check_component, checks_for
+from rankbench.testing.pytest_mark import parametrize_with_checks
 
 REASON = "the package 'a-package-that-is-nowhere' is not installed"
 
