@@ -70,11 +70,11 @@ def judged_runs(
         path = None if in_memory(qrels) else Path(qrels)  # type: ignore[arg-type]
         table = read_qrels(existing(path)) if path else qrels_in_memory(qrels)
         tables, paths = _read_runs(runs)
-        topics = judgments(table, measure, path)
+        lacking = missing == "zero"
+        topics = judgments(table, measure, path, lacking=lacking)
         files: list[Path | None] = [*paths] if paths else [None]
         found = [
-            judged(run, topics, measure, ties, file, lacking=missing == "zero")
-            for run, file in zip(tables, files, strict=True)
+            judged(run, topics, measure, ties, file, lacking=lacking) for run, file in zip(tables, files, strict=True)
         ]
     remarks.append(measure.description())
     if ties != "shared":

@@ -275,6 +275,21 @@ def test_a_run_without_a_judged_topic_is_refused(tmp_path: Path) -> None:
         rankbench.rank({"q7": {"d1": 1.0}}, qrels=qrels)
 
 
+def test_notes_on_topics_say_no_mean_that_leaves_them_out() -> None:
+    qrels = {"t1": {"a": 1}, "t2": {"a": 1}, "t3": {"a": 0}, "t4": {"a": 1}}
+    whole, short = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}
+    runs = {"whole": dict.fromkeys(qrels, whole), "short": dict.fromkeys(["t1", "t2"], short)}
+    for missing, counted in (("zero", ["t1", "t2", "t3", "t4"]), ("tasks", ["t1", "t2"])):
+        found = rankbench.rank(runs, qrels=qrels, missing=missing, replicates=50)
+        assert found.facts["tasks"] == counted
+        said = [note for note in found.notes if "judged topic" in note]
+        assert len(said) == 2
+        assert all(("the mean counts" in note) is (missing == "zero") for note in said)
+        assert not any("no mean counts" in note for note in said)  # with missing="systems", means of others do
+    assert said[0].endswith("('t3'): a run that has one scores 0 there, as in trec_eval")
+    assert said[1] == "'short' lacks 2 judged topics of 4 ('t3', 't4'): it has no score there"
+
+
 def test_one_run_has_a_score_with_an_interval_and_no_rank(tmp_path: Path) -> None:
     qrels, runs = drawn()
     judged, paths = written(tmp_path, qrels, runs)

@@ -143,8 +143,12 @@ def _judged_share(grades: DocumentValues, run: DocumentValues, cutoff: int) -> f
     return float(np.sum(found * np.clip((counted - first) / sizes, 0.0, 1.0)) / counted)
 
 
-def judgments(qrels: pl.DataFrame, measure: Measure, path: Path | None = None) -> dict[str, DocumentValues]:
+def judgments(
+    qrels: pl.DataFrame, measure: Measure, path: Path | None = None, *, lacking: bool = True
+) -> dict[str, DocumentValues]:
     """Return grades by topic and document; a remark says how many topics have no relevant document.
+
+    `lacking` is that of `judged`: without it, the mean may leave such a topic out, where a run lacks it.
 
     Raises
     ------
@@ -160,7 +164,8 @@ def judgments(qrels: pl.DataFrame, measure: Measure, path: Path | None = None) -
         raise InputError("no topic has a relevant document", path=path)
     if nothing:
         few = count_text(len(nothing), "judged topic", f"of {len(topics)} without a relevant document")
-        remark(f"{few} ({listed(nothing, _NAMED)}): all runs score 0, which the mean counts, as in trec_eval")
+        what = "all runs score 0, which the mean counts" if lacking else "a run that has one scores 0 there"
+        remark(f"{few} ({listed(nothing, _NAMED)}): {what}, as in trec_eval")
     return topics
 
 
@@ -221,7 +226,7 @@ def _compare_topics(system: str, own: Set[str], topics: Set[str], lacking: bool,
         remark(f"{short_repr(system)} has {few} ({listed(unjudged, _NAMED)}): no mean counts them")
     if absent:
         few = count_text(len(absent), "judged topic", f"of {len(topics)}")
-        what = "each scores 0, which the mean counts, as in trec_eval -c" if lacking else "no mean counts them"
+        what = "each scores 0, which the mean counts, as in trec_eval -c" if lacking else "it has no score there"
         remark(f"{short_repr(system)} lacks {few} ({listed(absent, _NAMED)}): {what}")
 
 
