@@ -93,7 +93,7 @@ def _query_names(qid: ArrayLike, n: int) -> list[Hashable]:
     if held.shape not in ((n,), (n, 1)):
         raise InputError(f"qid holds the query of each row: shape ({n},) for X of {n} rows, not {held.shape}")
     held = held.reshape(n)
-    names: list[Hashable] = held.tolist()
+    names: list[Hashable] = (qid.reshape(n) if np.ma.isMaskedArray(qid) else held).tolist()
     none = np.isnat(held) if held.dtype.kind in "mM" else [_is_none(name) for name in names]
     if any(none):
         row = int(np.argmax(none))

@@ -237,6 +237,7 @@ def test_a_column_of_a_frame_names_the_queries_and_is_no_feature(graded):
         (lambda qid: [*qid[:3], None, *qid[4:]], r"row 3 of X has no query: qid\[3\] is None"),
         (lambda qid: pl.Series(qid).cast(pl.String).set(pl.Series(qid == 1), None), "has no query: .* is None"),
         (lambda qid: np.where(np.arange(len(qid)) == 5, np.nan, qid), "row 5 of X has no query"),
+        (lambda qid: np.ma.array(qid, mask=np.arange(len(qid)) == 5), "row 5 of X has no query"),
         (lambda qid: np.where(qid == 0, np.datetime64("NaT", "ns"), np.datetime64("2024-01-01", "ns")), "row 0 of X"),
         (lambda qid: [*qid[:3], "3", *qid[4:]], r"texts beside numbers: .* and qid\[3\] is 3 \(str\)"),
         (lambda qid: qid[1:], r"for X of \d+ rows, not "),
