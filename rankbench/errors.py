@@ -6,6 +6,7 @@ class                   exit  when
 `RankbenchError`           1  base class; a run whose cells failed also ends with 1
 `ContenderDiverged`        1  an optimization left the finite numbers (a row, in a run)
 `InputError`               2  a file, table or value that was given cannot be used
+`Unread`                   2  a file does not say what its columns mean: it has the question
 `SpecError`                2  unknown component, parameter, suite key (`nearest` helps)
 `ChecksumError`            2  a file is not the one that its data card describes
 `LicenseError`             2  restricted data without ``--accept-license``
@@ -21,9 +22,9 @@ they are `ValueError` too.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 __all__ = [
     "ChecksumError",
@@ -35,6 +36,7 @@ __all__ = [
     "RankbenchError",
     "SpecError",
     "StoreError",
+    "Unread",
     "nearest",
 ]
 
@@ -85,6 +87,51 @@ class InputError(RankbenchError, ValueError):
         if column is not None:
             where += f":{column}" if isinstance(column, int) and where else f" [{column}]"
         super().__init__(f"{where.strip()}: {message}" if where else message)
+
+    def placed(
+        self,
+        path: Path | str | None,
+        row: int | None = None,
+        column: str | int | None = None,
+        shown: Callable[[str], str] = str,
+    ) -> Self:
+        """Return the same error at a place, with its message as `shown` returns it."""
+        found = type(self).__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        InputError.__init__(found, shown(self.message), path=path, row=row, column=column)
+        return found
+
+
+class Unread(InputError):
+    """A table does not say what its columns or cells mean; the message asks, and says how to tell.
+
+    Parameters
+    ----------
+    message : str
+        The question.
+    step : str
+        How to answer it; what only the user knows is a blank, ``____``.
+    code : str
+        The rule that asks, in a word: "ask", "words", "blank", "code", ...
+    shown : sequence of str
+        What stands in the columns, a line each.
+    path, row, column
+        See `InputError`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        step: str = "",
+        *,
+        code: str = "ask",
+        shown: Sequence[str] = (),
+        path: Path | str | None = None,
+        row: int | None = None,
+        column: str | int | None = None,
+    ) -> None:
+        self.code, self.step, self.shown = code, step, tuple(shown)
+        super().__init__("\n  ".join(filter(None, [message, *shown, step])), path=path, row=row, column=column)
 
 
 class ContenderDiverged(RankbenchError):

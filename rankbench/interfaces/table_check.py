@@ -113,7 +113,7 @@ class RawTable:
                 if error.path is not None:  # it names a row of the file already
                     raise
                 path, row = self.place(error.row)
-                raise InputError(error.message, path=path, row=row, column=column or error.column) from error
+                raise error.placed(path, row, column or error.column) from error
 
     def place(self, row: int | None) -> tuple[Path | str | None, int | None]:
         """Return the file and the row there, as errors name them, of a row of the table from 1."""

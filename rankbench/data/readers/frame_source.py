@@ -34,7 +34,7 @@ def readable(path: Path | str | None, shown: Callable[[str], str] = str) -> Iter
     except InputError as error:
         if error.path is not None or path is None:
             raise
-        raise type(error)(shown(error.message), path=path, row=error.row, column=error.column) from None
+        raise error.placed(path, error.row, error.column, shown) from None
     except UNREADABLE as error:
         if isinstance(error, OSError) and error.filename is not None:  # the system's, which names the file
             raise

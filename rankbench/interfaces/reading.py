@@ -1,0 +1,273 @@
+"""A reading says what the columns of a table mean: roles of columns, meanings of words, and where that is said."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Self
+
+from pydantic import Field, ValidationError
+
+from rankbench.core.component import Record, first_problem
+from rankbench.errors import InputError, nearest
+
+Names = dict[str, tuple[str, ...]]
+"""Columns by role, or words by meaning."""
+
+SEVERAL = frozenset({"scores", "losses", "items", "ranks", "places", "ignore"})
+"""Roles that any number of columns may have; their names may be patterns."""
+
+JOINED = frozenset({"left", "right", "query", "item", "system", "task", "judge", "seed"})
+"""Roles whose names, where there are several, make one name in each row."""
+
+VALUES = frozenset({"cells", "mirrored", "self", "alike", "numbers", "dates", "control", "predictions", "by"})
+"""Roles that name no column: they say how something is read."""
+
+MEANINGS = ("left", "right", "tie", "missing", "last", "more", "less", "name")
+"""Meanings of words, beside the names of the columns of items."""
+
+_KEY = r'(?:\s*"((?:[^"]|"")*)"\s*|([^=,]*))='
+_NAME = r'(?:\s*"((?:[^"]|"")*)"\s*|((?!\s*")[^,|]*))'
+_HEAD, _CELL = re.compile(_KEY), re.compile(_NAME + r"(?=[,|]|\Z)")
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Return whether a name is what a pattern means, in which ``*`` stands for any text and ``?`` for any sign."""
+    return re.fullmatch(expression_of(pattern), name, re.DOTALL) is not None
+
+
+def expression_of(pattern: str) -> str:
+    """Return the regular expression of a pattern."""
+    return re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+
+
+def is_pattern(name: str) -> bool:
+    """Return whether a name has a sign of patterns in it."""
+    return "*" in name or "?" in name
+
+
+def said_names(text: str, what: str = "columns") -> Names:
+    """Return what ``role=name|name,...`` says.
+
+    Parameters
+    ----------
+    text : str
+        A name with a comma, a bar or a blank at an end stands between double quotes: ``winner="A, or B?"``.
+    what : str
+        Name of the option, for errors.
+
+    Raises
+    ------
+    InputError
+        A part has no equals sign, a quote is not closed, or a role is given twice.
+    """
+    found: Names = {}
+    at = 0
+    while at < len(text):
+        head = _HEAD.match(text, at)
+        if head is None:
+            raise _no_grammar(text[at:], what)
+        quoted, plain = head.groups()
+        role = plain.strip() if quoted is None else quoted.replace('""', '"')
+        if role in found:
+            raise InputError(f"{what}: {role!r} is given twice")
+        names, at = [], head.end()
+        while True:
+            cell = _CELL.match(text, at)
+            if cell is None:
+                raise _no_grammar(text[at:], what)
+            quoted, plain = cell.groups()
+            names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
+            at = cell.end() + 1
+            if text[cell.end() : at] != "|":
+                break
+        found[role] = tuple(names)
+    return found
+
+
+def _no_grammar(part: str, what: str) -> InputError:
+    which = "ROLE=NAME|NAME" if what == "columns" else "MEANING=WORD|WORD"
+    return InputError(f"{what} are given as {which}, a name with a comma or a bar between double quotes, not {part!r}")
+
+
+def names_text(names: Mapping[str, Iterable[str]]) -> str:
+    """Return what `said_names` takes apart again."""
+    return ",".join(f"{_quoted(role)}={'|'.join(map(_quoted, given))}" for role, given in names.items())
+
+
+def _quoted(name: str) -> str:
+    plain = name == name.strip() and not set(',|="') & set(name)
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+class Reading(Record):
+    """Meanings of the columns of a table.
+
+    Attributes
+    ----------
+    columns : dict of str to tuple of str
+        Columns by role; a role whose one name is empty has no column.
+    words : dict of str to tuple of str
+        Words of cells by meaning: the name of a column of items (or ``left``, ``right``), ``tie``, ``missing``,
+        ``last``, ``more``, ``less``; ``name``: words are names of items.
+    rows : str
+        Path of the rows in nested JSON, as ``results.*task.*metric``.
+    where, unless : dict of str to tuple of str
+        Rows that are read, and rows that are not: words, or patterns, by column.
+    format : str
+        Name of the format that it adds to.
+    source : str
+        Where it is said, for people: "told", "votes.csv.reading.toml", "format football-data", "standard names".
+    known : tuple of str
+        Columns, or patterns, that are known and not read.
+
+    Examples
+    --------
+    >>> reading = Reading.told("left=home,right=visitor,winner=result", "home=H,visitor=A,tie=D")
+    >>> reading.one("winner"), reading.words["tie"]
+    ('result', ('D',))
+    >>> print(reading.to_toml())
+    [columns]
+    left = "home"
+    right = "visitor"
+    winner = "result"
+    <BLANKLINE>
+    [words]
+    home = "H"
+    visitor = "A"
+    tie = "D"
+    <BLANKLINE>
+    """
+
+    columns: Names = Field(default_factory=dict)
+    words: Names = Field(default_factory=dict)
+    rows: str = ""
+    where: Names = Field(default_factory=dict)
+    unless: Names = Field(default_factory=dict)
+    format: str = ""
+    source: str = "told"
+    known: tuple[str, ...] = ()
+
+    @classmethod
+    def told(cls, columns: str = "", words: str = "") -> Self:
+        """Return what options say: see `said_names`."""
+        return cls(columns=said_names(columns), words=said_names(words, "words"))
+
+    @classmethod
+    def from_toml(cls, data: Mapping[str, Any], source: str) -> Self:
+        """Return the reading of a TOML table; a text stands for a list of it alone.
+
+        Raises
+        ------
+        InputError
+            A key is not known, or has another type.
+        """
+        tables = ("columns", "words", "where", "unless")
+        found = dict(data)
+        for name in tables:
+            if isinstance(found.get(name), Mapping):
+                found[name] = {key: (text,) if isinstance(text, str) else text for key, text in found[name].items()}
+        if unknown := [name for name in found if name not in (*tables, "rows", "format")]:
+            raise InputError(f"a reading has no key {unknown[0]!r}{nearest(unknown[0], (*tables, 'rows', 'format'))}")
+        try:
+            return cls(**found, source=source)
+        except ValidationError as error:
+            where, reason = first_problem(error)
+            raise InputError(f"{where}: {reason}") from error
+
+    def to_toml(self) -> str:
+        """Return the text of a reading file, which `from_toml` reads back."""
+        lines = [f"{key} = {_toml(value)}" for key in ("format", "rows") if (value := getattr(self, key))]
+        for head in ("columns", "words", "where", "unless"):
+            if table := getattr(self, head):
+                lines += [*([""] if lines else []), f"[{head}]"]
+                lines += [f"{_toml_key(key)} = {_toml(names)}" for key, names in table.items()]
+        return "\n".join(lines) + "\n"
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.words or self.rows or self.where or self.unless or self.format)
+
+    def one(self, role: str) -> str:
+        """Return the first column of a role; empty: it has none."""
+        return next(iter(self.columns.get(role, ())), "")
+
+    def all(self, role: str) -> tuple[str, ...]:
+        """Return the columns of a role."""
+        return tuple(filter(None, self.columns.get(role, ())))
+
+    def has(self, *roles: str) -> bool:
+        """Return whether all of some roles have a column."""
+        return all(self.one(role) for role in roles)
+
+    def with_(self, columns: Mapping[str, tuple[str, ...]] | None = None, **more: Any) -> Self:
+        """Return this with other columns for some roles, and other attributes."""
+        return self.model_copy(update={"columns": {**self.columns, **(columns or {})}, **more})
+
+    def adding(self, other: Reading) -> Self:
+        """Return this with what another one says more; what it ignores is added."""
+        ignored = (*self.columns.get("ignore", ()), *other.columns.get("ignore", ()))
+        columns = {**self.columns, **other.columns, **({"ignore": ignored} if ignored else {})}
+        update: dict[str, Any] = {"columns": columns, "words": {**self.words, **other.words}}
+        update |= {"where": {**self.where, **other.where}, "unless": {**self.unless, **other.unless}}
+        update |= {"rows": other.rows or self.rows}
+        if other:
+            update["source"] = f"{self.source}, {other.source}" if self else other.source
+        return self.model_copy(update=update)
+
+    def without(self, *roles: str) -> Self:
+        """Return this without some roles."""
+        return self.model_copy(update={"columns": {role: n for role, n in self.columns.items() if role not in roles}})
+
+    def expanded(self, names: Collection[str]) -> Self:
+        """Return this with the columns that patterns stand for, each in one role; names without a role stay out.
+
+        Parameters
+        ----------
+        names : collection of str
+            Columns of the table.
+
+        Raises
+        ------
+        InputError
+            A column that was named is not there.
+        """
+        said = {role: given for role, given in self.columns.items() if role not in VALUES}
+        taken = {name for role, given in said.items() if role != "ignore" for name in given}
+        ignored = {name for name in names for pattern in said.get("ignore", ()) if pattern and fits(name, pattern)}
+        full: Names = {}
+        for role, given in self.columns.items():
+            if role in VALUES:
+                full[role] = given
+                continue
+            found: list[str] = []
+            for name in filter(None, given):
+                if name in names:
+                    found.append(name)
+                elif role in SEVERAL and is_pattern(name):
+                    some = [one for one in names if fits(one, name) and one not in taken]
+                    found += [one for one in some if role == "ignore" or one not in ignored]
+                elif role != "ignore":
+                    raise InputError(f"there is no column {name!r} for the {role}{nearest(name, names)}", column=name)
+            full[role] = tuple(dict.fromkeys(found)) or ("",)
+        return self.model_copy(update={"columns": full})
+
+    def read(self) -> set[str]:
+        """Return the columns that it reads."""
+        roles = {name for role, given in self.columns.items() if role not in VALUES | {"ignore"} for name in given}
+        return (roles | self.where.keys() | self.unless.keys()) - {""}
+
+    def unread(self, names: Iterable[str]) -> list[str]:
+        """Return the columns of a table that it neither reads nor ignores."""
+        read, known = self.read(), (*self.all("ignore"), *self.known)
+        return [name for name in names if name not in read and not any(fits(name, pattern) for pattern in known)]
+
+
+def _toml(value: str | tuple[str, ...]) -> str:
+    texts = [json.dumps(text, ensure_ascii=False) for text in ([value] if isinstance(value, str) else value)]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
