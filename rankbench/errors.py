@@ -110,11 +110,11 @@ class Unread(InputError):
     message : str
         The question.
     step : str
-        How to answer it; what only the user knows is a blank, ``____``.
+        The options that answer it, with a blank ``____`` for what only the user knows.
     code : str
         The rule that asks, in a word: "ask", "words", "blank", "code", ...
     shown : sequence of str
-        What stands in the columns, a line each.
+        The columns with their values, a line each.
     path, row, column
         See `InputError`.
     """

@@ -42,7 +42,7 @@ def expression_of(pattern: str) -> str:
     return re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
 
 
-def is_pattern(name: str) -> bool:
+def has_wildcards(name: str) -> bool:
     """Return whether a name has a sign of patterns in it."""
     return "*" in name or "?" in name
 
@@ -244,7 +244,7 @@ class Reading(Record):
             for name in filter(None, given):
                 if name in names:
                     found.append(name)
-                elif role in SEVERAL and is_pattern(name):
+                elif role in SEVERAL and has_wildcards(name):
                     some = [one for one in names if fits(one, name) and one not in taken]
                     found += [one for one in some if role == "ignore" or one not in ignored]
                 elif role != "ignore":
@@ -270,4 +270,3 @@ def _toml(value: str | tuple[str, ...]) -> str:
 
 def _toml_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
-

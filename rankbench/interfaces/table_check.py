@@ -12,6 +12,7 @@ import polars as pl
 
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError
+from rankbench.interfaces.reading import Reading
 
 UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """Errors of Polars where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
@@ -120,6 +121,31 @@ class RawTable:
         if row is None or self.locate is None:
             return self.path, None if row is None else self.header + row
         return self.locate(row)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """A table whose columns have been read as a reading says: what `TableKind.read` returns.
+
+    Attributes
+    ----------
+    table : RawTable
+        Columns under the names of the kind, with which its check begins.
+    reading : Reading
+        As it was applied: columns that patterns stand for, and what the values filled in.
+    says : tuple of str
+        Parts of the line that states it: ``home against visitor``, ``result: H = home 4, A = visitor 5``.
+    counts : mapping of str to int
+        Rows by what they say: words, or outcomes.
+    notes : tuple of str
+        Sentences on what may surprise, and on rows that are left out.
+    """
+
+    table: RawTable
+    reading: Reading
+    says: tuple[str, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 class TableCheck:

@@ -1,0 +1,320 @@
+"""Values may speak against a reading: each doubt is a question, and an option that answers it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import polars as pl
+
+from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.cells import EMPTY, NUMBER, form_of, is_nothing, number_of, says, text_of
+from rankbench.errors import Unread
+from rankbench.interfaces.reading import Reading, names_text
+from rankbench.interfaces.table_check import RawTable
+
+SAMPLED = 10_000
+"""Rows in which columns that are not read are looked at."""
+
+_SHOWN = 6
+"""Values of a column that are shown."""
+
+_HUGE = 1e30
+_SCORELINE = r"^-?\d{1,3}\s*[-:\u2013]\s*-?\d{1,3}$"
+_FLAGS = ("true", "false", "yes", "no")
+
+
+def refuse_blanks(raw: RawTable, names: Iterable[str], reading: Reading, *, more: Sequence[str] = ()) -> None:
+    """Ask about the first cell that may say nothing, in columns of names or of outcomes.
+
+    Parameters
+    ----------
+    raw : RawTable
+    names : iterable of str
+        Columns.
+    reading : Reading
+        Words that it gives a meaning are no blanks.
+    more : sequence of str
+        Other meanings, beside ``missing``, that such a cell may have: ``tie``, ``last``.
+
+    Raises
+    ------
+    Unread
+        With the row.
+    """
+    told = [word for words in reading.words.values() for word in words]
+    columns = list(dict.fromkeys(names))
+    blank = {name: is_nothing(text_of(name)) & ~says(text_of(name), told) for name in columns}
+    facts = raw.frame.with_row_index("\0row").select(
+        pl.col("\0row").filter(bad).min().alias(name) for name, bad in blank.items()
+    )
+    with raw.reading():
+        found = facts.collect(engine="streaming").row(0, named=True)
+    rows = {name: row for name, row in found.items() if row is not None}
+    if not rows:
+        return
+    name = min(rows, key=rows.__getitem__)
+    with raw.reading():
+        cell = raw.frame.slice(rows[name], 1).select(text_of(name)).collect().item()
+    path, row = raw.place(rows[name] + 1)
+    what = f"{short_repr(cell)} may be a name, or say nothing" if cell else "the cell is empty"
+    word = names_text({"": (cell,)})[1:]
+    others = "".join(f", --words {meaning}={word} {_MEANS[meaning]}" for meaning in more)
+    raise Unread(
+        f"{what}: --words missing={word} leaves such rows out{others}", code="blank", path=path, row=row, column=name
+    )
+
+
+_MEANS = {"tie": "counts them as ties", "last": "places them behind the others"}
+
+
+def refuse_code(
+    raw: RawTable, values: Mapping[str, pl.Expr], reading: Reading, *, places: bool = False, together: bool = True
+) -> None:
+    """Ask about a number that stands apart from all others: -1, 999, 0 among places.
+
+    Parameters
+    ----------
+    raw : RawTable
+    values : mapping of str to Expr
+        Numbers by column.
+    reading : Reading
+        Where it says ``missing`` or ``last``, no number is a code.
+    places : bool
+        Whether numbers are places, which begin with 1.
+    together : bool
+        Whether the columns hold numbers of one kind.
+
+    Raises
+    ------
+    Unread
+    """
+    if {"missing", "last"} & reading.words.keys() or not values:
+        return
+    groups = [list(values)] if together else [[name] for name in values]
+    for names in groups:
+        with raw.reading():
+            columns = raw.frame.select(values[name].alias(str(at)) for at, name in enumerate(names))
+            facts = columns.select(
+                [f(pl.col(str(at))).alias(f"{at} {key}") for at in range(len(names)) for key, f in _EXTREMES.items()]
+            ).collect(engine="streaming")
+        row = facts.row(0)
+        some = sorted({value for value in row if value is not None})
+        odd = code_among(some, places=places)
+        if odd is None:
+            continue
+        with raw.reading():
+            count = columns.select(pl.sum_horizontal((pl.all() == odd).sum())).collect(engine="streaming").item()
+        rest = [value for value in some if value != odd]
+        raise Unread(
+            f"{odd:g} stands {_times(count)} in {listed(names)}, apart from {min(rest):g} to {max(rest):g}: "
+            "a number, or a code?",
+            f"--words missing={odd:g} leaves such rows out; --words missing= (empty cells alone say missing) reads it "
+            "as a number",
+            code="code",
+            path=raw.path,
+            column=names[0],
+        )
+
+
+_EXTREMES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "low": lambda x: x.min(),
+    "lower": lambda x: x.filter(x > x.min()).min(),
+    "high": lambda x: x.max(),
+    "higher": lambda x: x.filter(x < x.max()).max(),
+}
+"""The two least and the two largest numbers of a column."""
+
+
+def code_among(some: Sequence[float], *, places: bool = False) -> float | None:
+    """Return the number that stands apart as a code does, of sorted different numbers; None: none does."""
+    if len(some) < 2:
+        return None
+    if some[0] < 0 <= some[1] or (places and some[0] == 0):
+        return some[0]
+    nines = set(f"{some[-1]:g}") == {"9"} and some[-1] > 5 * max(some[-2], 10)
+    return some[-1] if abs(some[-1]) > _HUGE or nines else None
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> None:
+    """Ask where a point or a comma may group thousands: 1.234 beside 987.
+
+    Raises
+    ------
+    Unread
+    """
+    if form_of(reading):
+        return
+    texts = [name for name in names if raw.schema()[name] == pl.String]
+    facts = []
+    for name in texts:
+        text = text_of(name)
+        for mark in (",", "."):
+            grouped = text.str.contains(rf"^[+-]?[1-9]\d{{0,2}}(?:\{mark}\d{{3}})+$")
+            whole = text.str.contains(r"^[+-]?\d+$")
+            rest = ~grouped & ~is_nothing(text)
+            # Where all others are whole numbers, three digits behind each mark are no accident.
+            all_whole = (~rest | whole).all() & (whole.any() if mark == "." else pl.lit(value=True))
+            facts.append(pl.when(all_whole).then(text.filter(grouped).first()).alias(f"{name} {mark}"))
+    if not facts:
+        return
+    with raw.reading():
+        row = raw.frame.select(facts).collect(engine="streaming").row(0)
+    for at, cell in enumerate(row):
+        if cell is not None:
+            form = ("1,234.5", "1.234,5")[at % 2]
+            raise Unread(
+                f"{short_repr(cell)} may be a thousand and more, or below a thousand: "
+                f'--columns numbers="{form}" says how 1234.5 is written (or numbers=1234.5)',
+                code="number-form",
+                path=raw.path,
+                column=texts[at // 2],
+            )
+
+
+def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: str) -> None:
+    """Ask where names differ in capitals, blanks or zeros alone: GPT and gpt, 7 and 007.
+
+    Raises
+    ------
+    Unread
+    """
+    if reading.one("alike"):
+        return
+    seen: dict[object, str] = {}
+    for name in names:
+        key: object = " ".join(name.casefold().split())
+        if re.fullmatch(NUMBER, name):
+            key = float(name)
+        if (other := seen.setdefault(key, name)) != name:
+            raise Unread(
+                f"{short_repr(other)} and {short_repr(name)} may be one name or two: write it in one way, or say "
+                "--columns alike=keep, which keeps them apart",
+                code="alike",
+                path=raw.path,
+                column=column,
+            )
+
+
+def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> dict[str, list[str]]:
+    """Return the first rows of some columns as texts; columns of lists and structs have none."""
+    schema = raw.schema()
+    flat = [name for name in names if not schema[name].is_nested() and schema[name] != pl.Binary]
+    if not flat:
+        return {}
+    with raw.reading():
+        return (
+            raw.frame.head(rows).select(text_of(name).alias(name) for name in flat).collect().to_dict(as_series=False)
+        )
+
+
+def looks(cells: Sequence[str]) -> str:
+    """Return what stands in a column, in a few words."""
+    full = [cell for cell in cells if cell.lower() not in EMPTY]
+    gone = len(cells) - len(full)
+    blank = f", {gone:,} empty" if gone else ""
+    if not full:
+        return "empty"
+    kinds = list(dict.fromkeys(full))
+    low = {kind.lower() for kind in kinds}
+    if low <= {"true", "false"}:
+        return " or ".join(sorted(low)) + blank
+    if len(kinds) > 2 and all(re.fullmatch(NUMBER, kind) for kind in kinds):
+        numbers = [float(kind) for kind in kinds]
+        return f"{min(numbers):g} to {max(numbers):g}{blank}"
+    counted = sorted(kinds, key=full.count, reverse=True) if len(kinds) <= _SHOWN else kinds
+    if len(kinds) <= _SHOWN:
+        return ", ".join(f"{kind[:24]} {full.count(kind):,}" for kind in counted) + blank
+    return f"{', '.join(kind[:24] for kind in kinds[:3])}, .. ({count_text(len(kinds), 'different text')}){blank}"
+
+
+def is_fact(cells: Sequence[str]) -> bool:
+    """Return whether a column may be a count, a score or a flag: numbers, or true and false, that differ.
+
+    A column that numbers the rows is none.
+    """
+    full = [cell for cell in cells if cell.lower() not in EMPTY]
+    if len(set(full)) < 2:
+        return False
+    if {cell.lower() for cell in full} <= set(_FLAGS) or all(re.fullmatch(_SCORELINE, cell) for cell in full):
+        return True
+    return all(re.fullmatch(NUMBER, cell) for cell in full) and not numbers_rows(cells)
+
+
+def numbers_rows(cells: Sequence[str]) -> bool:
+    """Return whether cells number the rows: 0, 1, 2, ... or 1, 2, 3, ..."""
+    return any(all(cell == str(at + first) for at, cell in enumerate(cells)) for first in (0, 1))
+
+
+def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
+    """Ask what numbers, or true and false, are that no role reads: they may be counts, scores or flags.
+
+    Raises
+    ------
+    Unread
+    """
+    cells = first_cells(raw, reading.unread(raw.schema().names()))
+    facts = {name: looks(texts) for name, texts in cells.items() if is_fact(texts)}
+    if facts:
+        what = "what is this column" if len(facts) == 1 else "what are these columns"
+        raise Unread(
+            f"{what}, which no role reads?",
+            f"--columns {names_text({'ignore': tuple(facts)})} if they say nothing of the result; else ROLE=NAME, as "
+            "count=____ (how many votes a row is), weight=____ (of one vote), time=____",
+            code="unread",
+            shown=shown_columns(facts),
+            path=raw.path,
+        )
+
+
+def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:
+    """Return columns with what stands in them, a line each."""
+    names = list(facts)[:limit]
+    wide = max(map(len, names), default=0)
+    lines = [f"{name:<{min(wide, 24)}}  {facts[name]}" for name in names]
+    return [*lines, *([f".. and {len(facts) - limit:,} more columns"] if len(facts) > limit else [])]
+
+
+def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], reading: Reading) -> None:
+    """Ask where a column that is not read names the same items, and others than the two of its row.
+
+    Raises
+    ------
+    Unread
+    """
+    unread = reading.unread(raw.schema().names())
+    cells = first_cells(raw, [*sides, *unread])
+    if not all(side in cells for side in sides):
+        return
+    names = set(items)
+    for name in unread:
+        texts = cells.get(name, [])
+        full = {text for text in texts if text.lower() not in EMPTY}
+        if len(full) < 2 or len(full & names) * 2 < len(full) or all(re.fullmatch(NUMBER, text) for text in full):
+            continue
+        rows = zip(texts, *(cells[side] for side in sides), strict=True)
+        if any(text and text not in others for text, *others in rows):
+            raise Unread(
+                f"{short_repr(name)} names the same items as {listed(list(sides))}, and is not read: are there more "
+                "than two items in a row, or two pairs?",
+                f"--columns {names_text({'items': (*sides, name)})},best=____ for the best of all; "
+                f"{names_text({'ignore': (name,)})} to leave it out",
+                code="third",
+                path=raw.path,
+                column=name,
+            )
+
+
+def number_columns(reading: Reading, names: Iterable[str]) -> dict[str, pl.Expr]:
+    """Return the numbers of columns, null where a word says that one is missing."""
+    missing = reading.words.get("missing", ())
+    found = {}
+    for name in names:
+        text = text_of(name)
+        value = number_of(text, form_of(reading))
+        found[name] = pl.when(~says(text, missing)).then(value) if missing else value
+    return found
