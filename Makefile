@@ -81,7 +81,7 @@ bench: install ## the benchmarks, as ratios to other libraries, against a baseli
 
 peers: install ## the plugin rankbench-peers, tested against the packages that it calls
 	@sh scripts/peers.sh
-	build/peers/bin/python -m pytest tests/ranking/test_aggregate_log.py tests/ranking/test_order_of_time.py $(ARGS)
+	build/peers/bin/python -m pytest tests/ranking/test_aggregate_log.py tests/descriptions/test_order_of_time.py $(ARGS)
 	cd plugins/rankbench-peers && ../../build/peers/bin/python -m pytest $(ARGS)
 
 bench-peers: install ## speed against other libraries, in leaderboards/performance.md (some ten minutes alone)

@@ -45,14 +45,14 @@ from rankbench.interfaces.surrogate import PairwiseSurrogate as PairwiseSurrogat
 from rankbench.interfaces.surrogate import ScoreSurrogate as ScoreSurrogate
 from rankbench.interfaces.surrogate import Surrogate as Surrogate
 from rankbench.interfaces.table import TableKind as TableKind
+from rankbench.logs.log_dataset import log_file as log_file
+from rankbench.logs.open import scan as scan
 from rankbench.methods.ranker import Ranker as Ranker
 from rankbench.plugin.manager import get as get
 from rankbench.plugin.manager import reference as reference
 from rankbench.plugin.registry import hookimpl as hookimpl
 from rankbench.ranking.aggregate import Aggregation as Aggregation
 from rankbench.ranking.aggregate import aggregate as aggregate
-from rankbench.ranking.log_dataset import log_file as log_file
-from rankbench.ranking.open import scan as scan
-from rankbench.ranking.score_ranking import ScoreRanking as ScoreRanking
+from rankbench.systems.score_ranking import ScoreRanking as ScoreRanking
 
 __version__: str

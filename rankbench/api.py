@@ -17,7 +17,6 @@ from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.interfaces.suite import Suite, SuitePart
-from rankbench.ranking.score_ranking import rank_scores as rank
 from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
 from rankbench.reports.rerun import rerun as compute_again
@@ -31,6 +30,7 @@ from rankbench.runner.progress import Progress
 from rankbench.runner.run_record import check_folder, check_room, default_folder, of_other_code, run_facts, suite_record
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
+from rankbench.systems.score_ranking import rank_scores as rank
 
 __all__ = ["Results", "planned", "rank", "report", "run", "verify"]
 

@@ -24,7 +24,7 @@ SCORE_TABLES = (
 
 def main() -> None:
     """Measure each setting on so many logs, and print a row of a table for it."""
-    sys.path[:0] = [str(TESTS), str(TESTS / "ranking")]
+    sys.path[:0] = [str(TESTS), str(TESTS / "ranking"), str(TESTS / "systems")]
     from test_may_be_first import systems
     from test_null_score_tables import measured_rates
     from test_power_of_ranges import SETTINGS, measured
@@ -33,7 +33,7 @@ def main() -> None:
     from test_weak_items import BESIDE, WEAK, measured_beside
     from test_weak_items import measured as measured_weak
 
-    from rankbench.ranking.score_sample import BY_SCORES
+    from rankbench.systems.score_sample import BY_SCORES
 
     logs = int(sys.argv[1]) if len(sys.argv) > 1 else LOGS
     print(f"{logs:,} logs a setting; goals: scores covered >= .93, ranges wrong <= .06, width / oracle <= 1.15\n")

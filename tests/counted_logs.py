@@ -9,8 +9,8 @@ import polars as pl
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
-from rankbench.ranking.count_log import count_frame, count_parts_on_cluster
-from rankbench.ranking.lists import is_parquet, parquet_log
+from rankbench.logs.count_log import count_frame, count_parts_on_cluster
+from rankbench.logs.parquet_log import is_parquet, parquet_log
 
 
 def count_log(log: pl.DataFrame | pl.LazyFrame | Path, *, judge: str | None = None, address: str = "") -> Any:

@@ -88,7 +88,7 @@ def test_what_the_package_imports_is_declared() -> None:
     extras = {
         "rankbench/core/system.py": dask,
         "rankbench/runner/executors.py": dask,
-        "rankbench/ranking/count_log.py": dask,
+        "rankbench/logs/count_log.py": dask,
     }
     extras["rankbench/data/readers/excel.py"] = PYPROJECT["project"]["optional-dependencies"]["xlsx"]
     theirs.add(("rankbench/methods/ranker.py", "sklearn"))  # the extra scikit-learn

@@ -40,17 +40,17 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.dataset import remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import Log, LogSource
+from rankbench.logs.votes import load_votes
 from rankbench.plugin import manager
 from rankbench.ranking.load import check_fit, load_log, opened_log
-from rankbench.ranking.log_filter import Filter
-from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import places
-from rankbench.ranking.read_scores import read_scores
-from rankbench.ranking.score_ranking import METHODS, rank_scores
-from rankbench.ranking.score_sample import completed, reduced, turned
-from rankbench.ranking.votes import load_votes
 from rankbench.stats.multiple_tests import holm
+from rankbench.systems.read_scores import read_scores
+from rankbench.systems.score_ranking import METHODS, rank_scores
+from rankbench.systems.score_sample import completed, reduced, turned
 
 LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.audits.information import information_of_one
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator
-from rankbench.ranking.votes import Votes
+from rankbench.logs.votes import Votes
 
 _CELLS = 2e7
 """Most pairs times kinds of votes: more take too long."""

@@ -38,8 +38,8 @@ from rankbench.audits.information import inverse_information
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, scales_of
+from rankbench.logs.votes import Votes
 from rankbench.ranking.ranked_log import ridge_of
-from rankbench.ranking.votes import Votes
 
 _ROUNDS, _RIVALS, _PREDICTED = 40, 3, 100
 """Refits until a rival passes; rivals that are tried, the nearest of so many by influence."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.ranking.votes import Votes
+from rankbench.logs.votes import Votes
 
 _ROUNDED = 1e-9
 

@@ -14,21 +14,21 @@ from rankbench.audits.misfit import largest_misfits
 from rankbench.audits.probe import Probe, VoteBoard
 from rankbench.audits.rules import MODEL
 from rankbench.core.text import count_text, significant
+from rankbench.descriptions.drift import drift
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.table import with_column
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import Log, LogSource, open_source
+from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.categories import category_votes
-from rankbench.ranking.drift import drift
 from rankbench.ranking.load import load_log
-from rankbench.ranking.log_filter import Filter
-from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.pooled import categories_matter
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import relative_covariance
 from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
-from rankbench.ranking.votes import Votes, load_votes
 
 _MOST = 200
 """Groups that are left out, those with the most votes; and items, for which copies are added."""

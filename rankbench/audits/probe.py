@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
+from rankbench.logs.open import LogSource
+from rankbench.logs.votes import Votes
 from rankbench.ranking.aggregate import Aggregation
-from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import ItemRanking
 from rankbench.ranking.ranked_log import RankedLog
-from rankbench.ranking.score_ranking import ScoreRanking
-from rankbench.ranking.votes import Votes
+from rankbench.systems.score_ranking import ScoreRanking
 
 SIMULATED, ENOUGH = 999, 10
 """Most simulated boards, and how many of them as extreme as the log end a test."""

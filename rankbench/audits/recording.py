@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text, first_of, listed, short_reprs, significant
+from rankbench.descriptions.judges import position_bias, repeats, share_interval, votes_with_points
+from rankbench.descriptions.suspicions import Findings, lookalikes, mirrored_votes, odd
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import Log, LogSource
 from rankbench.ranking.aggregate import Aggregation, aggregate
 from rankbench.ranking.covariates import offered_controls
-from rankbench.ranking.judges import position_bias, repeats, share_interval, votes_with_points
-from rankbench.ranking.log_filter import Filter
-from rankbench.ranking.open import Log, LogSource
-from rankbench.ranking.suspicions import Findings, lookalikes, mirrored_votes, odd
 
 FEW = 10
 """Votes below which an item has few."""

@@ -16,15 +16,15 @@ from rankbench.data.cards import Card, cards
 from rankbench.data.convert import convert as run
 from rankbench.data.fetch import card_folder, fetch, locate
 from rankbench.data.readers.remote import shown_log
+from rankbench.descriptions.describe import describe as summarize
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.table import columns_text
+from rankbench.logs.log_dataset import reader_for
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import open_source
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.covariates import offered_controls
-from rankbench.ranking.describe import describe as summarize
-from rankbench.ranking.log_dataset import reader_for
-from rankbench.ranking.log_filter import Filter
-from rankbench.ranking.open import open_source
 
 
 @click.group("data")

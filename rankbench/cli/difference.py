@@ -12,7 +12,7 @@ from rankbench.core.text import amount_text, number, significant
 from rankbench.data.readers.remote import shown_log
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.pair_difference import LEVEL
-from rankbench.ranking.score_ranking import ScoreRanking
+from rankbench.systems.score_ranking import ScoreRanking
 
 
 def between_answer(found: Aggregation, log: str) -> Answer:

@@ -268,7 +268,7 @@ where_option = click.option(
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `rankbench.ranking.log_filter.Filter`."""
+    """Give a command the options of `rankbench.logs.log_filter.Filter`."""
     for option in (
         click.option(
             "--min-votes",

@@ -18,10 +18,10 @@ from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pictures import intervals_words, judgments_text
 from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
-from rankbench.ranking.read_scores import ScoresRead
-from rankbench.ranking.score_ranking import ScoreRanking
-from rankbench.ranking.score_sample import cells_table
 from rankbench.stats.contrasts import FEWER_FIRST
+from rankbench.systems.read_scores import ScoresRead
+from rankbench.systems.score_ranking import ScoreRanking
+from rankbench.systems.score_sample import cells_table
 
 AcrossCells: TypeAlias = Literal["ranks", "scores"]
 

@@ -132,7 +132,7 @@ class PairCounts:
 
     @classmethod
     def from_comparisons(cls, comparisons: Comparisons, m: int) -> PairCounts:
-        """Sum a few comparisons of one query; see `rankbench.ranking.count.count_pairs` for many.
+        """Sum a few comparisons of one query; see `rankbench.logs.count.count_pairs` for many.
 
         Parameters
         ----------

@@ -13,8 +13,8 @@ from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.ranking.count import count_pairs
-from rankbench.ranking.votes import Votes, coded_votes, load_votes
+from rankbench.logs.count import count_pairs
+from rankbench.logs.votes import Votes, coded_votes, load_votes
 
 _FLAGS = {"true": True, "false": False}
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import count_text
 from rankbench.errors import SpecError
+from rankbench.logs.votes import Votes
 from rankbench.ranking.sampling_units import ENOUGH, effective
-from rankbench.ranking.votes import Votes
 
 FOLDS = 5
 """Parts that a log is cut into."""

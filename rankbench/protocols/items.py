@@ -20,17 +20,17 @@ from rankbench.interfaces.metric import ESTIMATED, RANKING_METRICS, RIDGE, Fact,
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, pack, unpack
 from rankbench.interfaces.queries import Orders
+from rankbench.logs.open import LogSource
+from rankbench.logs.votes import all_ones
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of
 from rankbench.ranking.interval_kinds import Intervals, LogFacts, chosen_intervals
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
-from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import RESAMPLES, ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, estimated_items, ridge_of
 from rankbench.ranking.sampling_units import Units, too_few_judges_note, too_thin
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
-from rankbench.ranking.votes import all_ones
 from rankbench.stats.simultaneous import FEW
 
 TRIED = 10

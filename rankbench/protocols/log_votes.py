@@ -16,6 +16,7 @@ from rankbench.core.component import Component
 from rankbench.core.text import count_text, listed
 from rankbench.data.tables.checks import judgments_of, table_kind
 from rankbench.data.tables.order_log import load_orders, single_ballots, take_orders
+from rankbench.descriptions.suspicions import name_notes, suspicious_votes
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import PREDICTION, sees_covariates
@@ -23,10 +24,9 @@ from rankbench.interfaces.dataset import Dataset, remembered
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import check_implied, implied_comparisons
+from rankbench.logs.votes import Votes, all_ones, coded_votes, load_votes, numbered_groups
 from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
 from rankbench.protocols.steps import arrays_of, covariates_of
-from rankbench.ranking.suspicions import name_notes, suspicious_votes
-from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, numbered_groups
 
 _KINDS: tuple[HeldOut, ...] = get_args(HeldOut)
 

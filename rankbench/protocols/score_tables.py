@@ -17,7 +17,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.protocols.judging import each_unit
-from rankbench.ranking.system_ranking import rank_systems
+from rankbench.systems.system_ranking import rank_systems
 
 _NUMBER = 8
 """Bytes of a score."""

@@ -22,7 +22,7 @@ from rankbench.interfaces.covariate_aggregator import CovariateAggregator, Covar
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.protocol import pack, unpack
 from rankbench.interfaces.queries import Comparisons
-from rankbench.ranking.votes import Votes
+from rankbench.logs.votes import Votes
 
 WARM_UP = 0.2
 """Share of the votes, the first ones, that are learned from and not judged."""

@@ -19,6 +19,7 @@ from rankbench.interfaces.covariate_aggregator import (
     sees_covariates,
 )
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
+from rankbench.logs.votes import Votes
 from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
 from rankbench.protocols.links import (
@@ -33,7 +34,6 @@ from rankbench.protocols.links import (
 )
 from rankbench.protocols.log_votes import GroupedVotes
 from rankbench.ranking.covariates import covariate_votes
-from rankbench.ranking.votes import Votes
 
 
 def scores_of_counts(

@@ -14,6 +14,7 @@ import polars as pl
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.schemas import REST
+from rankbench.descriptions.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
@@ -21,20 +22,19 @@ from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.metric import RIDGE
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.table import with_column
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import Log, LogSource
+from rankbench.logs.stream import FirstVotes, first_of_counts
+from rankbench.logs.votes import NO_TIMES
 from rankbench.plugin import manager
 from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.interval_kinds import Intervals, by_formula
 from rankbench.ranking.load import WantedIntervals, check_cluster, check_fit, load_log, opened_log
-from rankbench.ranking.log_filter import Filter
-from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.pair_difference import check_pair, pair_difference
 from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, ItemRanking, QueryTables, rank, ranking_table
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
-from rankbench.ranking.stream import FirstVotes, first_of_counts
-from rankbench.ranking.suspicions import LOOKED_AT, name_notes, suspicious_votes
-from rankbench.ranking.votes import NO_TIMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,10 +15,10 @@ from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, scales_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.ranking.count import count_pairs
+from rankbench.logs.count import count_pairs
+from rankbench.logs.votes import Votes, in_log_order, load_votes
 from rankbench.ranking.expected_votes import drawn_first, expected_votes, refit_spread
 from rankbench.ranking.sampling_units import Units, spread_of_points, units_of_counts
-from rankbench.ranking.votes import Votes, in_log_order, load_votes
 from rankbench.stats.random_effects import CategoryEstimates
 
 _DIFFERENCES = 300
@@ -72,7 +72,7 @@ def category_votes(frame: pl.LazyFrame) -> Votes:
     SpecError
         There is one category, or more votes than are held.
     InputError
-        See `rankbench.ranking.votes.load_votes`.
+        See `rankbench.logs.votes.load_votes`.
     """
     votes = load_votes(in_log_order(frame))
     if len(votes) > MOST_HELD:

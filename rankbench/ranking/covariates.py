@@ -18,14 +18,14 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
 from rankbench.interfaces.table import with_column
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import Log, LogSource, open_source
+from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge
-from rankbench.ranking.log_filter import Filter
-from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.rank import ItemRanking, normal_deviations, ranked, sampling_notes, unknown, with_covariance
 from rankbench.ranking.rank_ranges import LARGEST, check_size
 from rankbench.ranking.sampling_units import Units, few_judges, units_of_counts, units_of_votes, units_words
-from rankbench.ranking.votes import Votes, load_votes
 from rankbench.stats.moderation import RangeErrors
 
 _LEVEL = 0.95

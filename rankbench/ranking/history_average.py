@@ -27,10 +27,10 @@ from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.pair_counts import ClusterCounts, connected_components
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
+from rankbench.logs.votes import Votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.rank_ranges import relative_covariance
 from rankbench.ranking.sampling_units import Units, few_judges, judged_enough, spread_of_points, units_of_counts
-from rankbench.ranking.votes import Votes
 
 _DRAWS = 10_000
 _LEAST = 0.005

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
-from rankbench.ranking.partial_counts import LogPart
+from rankbench.logs.partial_counts import LogPart
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich", "judges+queries"]
 """Ways to intervals: resamples of judgments, resamples of judges, a formula, resamples of judges and queries."""

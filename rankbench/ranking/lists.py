@@ -1,12 +1,10 @@
-"""Ballots, clicks and Parquet files are opened as logs."""
+"""Ballots and clicks are opened as logs."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,25 +14,19 @@ from rankbench.aggregators.ballot_rules import BallotRule
 from rankbench.aggregators.social_choice import MajorityRule
 from rankbench.core.runtime import resample_entropy
 from rankbench.core.text import first_of, short_reprs
-from rankbench.data.readers.choose import is_pattern, part_files
-from rankbench.data.readers.frame_source import readable
-from rankbench.data.readers.parquet import MANIFEST, Manifest
-from rankbench.data.tables.column_roles import as_comparisons
 from rankbench.data.tables.impressions import count_clicks
 from rankbench.data.tables.order_log import load_orders
 from rankbench.data.tables.selections import load_selections, take_selections
-from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
-from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Orders, Selections, implied_comparisons
 from rankbench.interfaces.row_weights import MOST_VOTES
+from rankbench.logs.votes import NO_TIMES
 from rankbench.ranking.ranked_log import ItemTallies, WholeLog
 from rankbench.ranking.sampling_units import JUDGES, Units, units_of_lists
-from rankbench.ranking.votes import NO_TIMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,147 +228,3 @@ def _judges(frame: pl.LazyFrame) -> NDArray[np.int64]:
     if column.n_unique() < 2:
         raise InputError("all ballots are of one judge: resample ballots instead (--intervals bootstrap)")
     return (column.rank("dense") - 1).to_numpy().astype(np.int64)
-
-
-ROW = "row"
-"""Column of the number of a judgment, where every judgment is a cluster of its own."""
-
-
-@dataclass(frozen=True)
-class ParquetFile:
-    """A file of a log: where it is, its rows, and its size in bytes."""
-
-    path: Path
-    rows: int
-    size: int
-
-
-@dataclass(frozen=True)
-class LogRows:
-    """Successive rows of a log, as another machine can read them.
-
-    Attributes
-    ----------
-    first : int
-        Rows of the log before these.
-    files : tuple of (str, int, int, int)
-        Absolute path, size in bytes, first row and number of rows to take.
-    roles : mapping of str to str, or None
-        See `ParquetLog`.
-    """
-
-    first: int
-    files: tuple[tuple[str, int, int, int], ...]
-    roles: Mapping[str, str] | None
-
-    def unreadable(self) -> str | None:
-        """Return the first file that is not here, or is not the one that was meant."""
-        for path, size, _, _ in self.files:
-            try:
-                if os.stat(path).st_size != size:
-                    return path
-            except OSError:
-                return path
-        return None
-
-    def frame(self) -> pl.LazyFrame:
-        """Return the rows."""
-        pieces = [pl.scan_parquet(path, glob=False).slice(begin, count) for path, _, begin, count in self.files]
-        return _read_as(pl.concat(pieces), self.roles)
-
-
-@dataclass(frozen=True)
-class ParquetLog:
-    """Comparisons in Parquet files, one after the other, which nothing has to be done to.
-
-    Attributes
-    ----------
-    path : Path
-        The file, or the folder.
-    files : tuple of ParquetFile
-        Without empty ones.
-    roles : mapping of str to str, or None
-        Columns by role, as `rankbench.data.tables.sides.decided` returns them; None: they have the
-        schema's names.
-    """
-
-    path: Path
-    files: tuple[ParquetFile, ...]
-    roles: Mapping[str, str] | None = None
-
-    @property
-    def rows(self) -> int:
-        """Number of rows of all files."""
-        return sum(file.rows for file in self.files)
-
-    def raw(self) -> pl.LazyFrame:
-        """Return all files under their own columns."""
-        return pl.scan_parquet([file.path for file in self.files], glob=False)
-
-    def frame(self) -> pl.LazyFrame:
-        """Return the whole log; what is in its rows has not been checked, so that times may be texts."""
-        return _read_as(self.raw(), self.roles)
-
-    def cut(self, first: int, count: int) -> LogRows:
-        """Return at most `count` rows from row `first` on."""
-        found = []
-        begin = 0
-        for file in self.files:
-            low, high = max(first, begin), min(first + count, begin + file.rows)
-            if low < high:
-                found.append((str(file.path.resolve()), file.size, low - begin, high - low))
-            begin += file.rows
-        return LogRows(first, tuple(found), self.roles)
-
-    def located(self, error: InputError) -> InputError:
-        """Return an error about a row of the log as one about a row of its file."""
-        if error.path is not None:
-            return error
-        row, begin = error.row, 0
-        for file in self.files if row is not None else ():
-            if row is not None and row <= begin + file.rows:
-                return InputError(error.message, path=file.path, row=row - begin, column=error.column)
-            begin += file.rows
-        return InputError(error.message, path=self.path, row=row, column=error.column)
-
-
-def _read_as(raw: pl.LazyFrame, roles: Mapping[str, str] | None) -> pl.LazyFrame:
-    return raw if roles is None else as_comparisons(raw, roles).drop(SAID, CONTRADICTED, MARKED, strict=False)
-
-
-def parquet_log(path: Path, roles: Mapping[str, str] | None = None) -> ParquetLog:
-    """Return a log in Parquet.
-
-    Parameters
-    ----------
-    path : Path
-        A Parquet file, a folder made by ``rankbench data convert``, a folder of such files, or a pattern.
-    roles : mapping of str to str, optional
-        Columns of files by role.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it cannot be read; a shard is damaged, or not the one of the manifest.
-    """
-    if (path / MANIFEST).is_file():
-        manifest = Manifest.load(path)
-        manifest.scan(path)  # compares every shard with the manifest
-        shards = [(path / shard.file, shard.rows) for shard in manifest.shards if shard.rows]
-        return ParquetLog(path, tuple(ParquetFile(file, rows, file.stat().st_size) for file, rows in shards))
-    parts = part_files(path) if path.is_dir() or is_pattern(path) else [existing(path)]
-    return ParquetLog(path, tuple(filter(lambda file: file.rows, map(_parquet_file, parts))), roles)
-
-
-def _parquet_file(path: Path) -> ParquetFile:
-    with readable(path):
-        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-    return ParquetFile(path, int(rows), path.stat().st_size)
-
-
-def is_parquet(path: Path) -> bool:
-    """Return whether a path is called like a Parquet file, or is a folder of shards or of such files."""
-    if (path / MANIFEST).is_file():
-        return True
-    file = part_files(path)[0] if path.is_dir() or is_pattern(path) else path
-    return file.suffix.lower() in (".parquet", ".pq")

@@ -15,18 +15,19 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.table import with_column
+from rankbench.logs.count_log import count_frame, count_parts_on_cluster
+from rankbench.logs.log_filter import NO_FILTER, Filter
+from rankbench.logs.open import Log, LogSource, open_source
+from rankbench.logs.parquet_log import ROW, ParquetLog
+from rankbench.logs.partial_counts import LogPart
+from rankbench.logs.stream import FirstVotes
+from rankbench.logs.votes import coded_votes, load_votes
 from rankbench.plugin import manager
-from rankbench.ranking.count_log import count_frame, count_parts_on_cluster
 from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
-from rankbench.ranking.lists import ROW, Ballots, ParquetLog, load_ballots, load_sessions
-from rankbench.ranking.log_filter import NO_FILTER, Filter
-from rankbench.ranking.open import Log, LogSource, open_source
-from rankbench.ranking.partial_counts import LogPart
+from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.sampling_units import few_judges, too_few_judges
-from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
-from rankbench.ranking.votes import coded_votes, load_votes
 
 WantedIntervals = Intervals | Literal["auto"] | None
 

@@ -28,6 +28,9 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
 from rankbench.interfaces.table import with_column
+from rankbench.logs.log_filter import NO_FILTER, Filter
+from rankbench.logs.open import Log, open_source
+from rankbench.logs.votes import Votes, coded_votes, load_votes
 from rankbench.plugin.manager import contender
 from rankbench.ranking.covariates import controlled_votes, effects_table, votes_worth_one
 from rankbench.ranking.history_average import (
@@ -40,13 +43,10 @@ from rankbench.ranking.history_average import (
     told_from,
     weighed_models,
 )
-from rankbench.ranking.log_filter import NO_FILTER, Filter
-from rankbench.ranking.open import Log, open_source
 from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
 from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
-from rankbench.ranking.votes import Votes, coded_votes, load_votes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

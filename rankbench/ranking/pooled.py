@@ -14,14 +14,14 @@ from rankbench.core.text import number
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator
+from rankbench.logs.open import LogSource
+from rankbench.logs.votes import Votes
 from rankbench.ranking.categories import CategorySample, category_votes, differences, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, chances
-from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import ItemRanking, normal_deviations, sampling_notes, with_covariance
 from rankbench.ranking.rank_ranges import check_size
 from rankbench.ranking.ranked_log import tallies_of_counts
 from rankbench.ranking.sampling_units import Units, few_judges, units_words
-from rankbench.ranking.votes import Votes
 from rankbench.stats.random_effects import Shrinkage, VarianceEstimate
 
 MOST_POOLED = 1000

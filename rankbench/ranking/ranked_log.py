@@ -19,6 +19,7 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.metric import ESTIMATED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 from rankbench.interfaces.resamples import draws_of, resamples_of
+from rankbench.logs.votes import Votes
 from rankbench.ranking.rank_ranges import relative_covariance
 from rankbench.ranking.sampling_units import (
     Units,
@@ -28,7 +29,6 @@ from rankbench.ranking.sampling_units import (
     units_of_votes,
     units_words,
 )
-from rankbench.ranking.votes import Votes
 from rankbench.stats.moderation import RangeErrors, moderated
 
 _ROUNDED = 1e-9

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.ranking.votes import Votes
+from rankbench.logs.votes import Votes
 
 _AT_ONCE = 1 << 20
 """Sums that are looked at together: what is made on the way does not grow with the log."""

@@ -23,11 +23,11 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
-from rankbench.ranking.count_log import count_frame
+from rankbench.logs.count_log import count_frame
+from rankbench.logs.votes import in_log_order, load_votes
 from rankbench.ranking.interval_kinds import LogFacts, by_judge
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import Units, units_of_parts
-from rankbench.ranking.votes import in_log_order, load_votes
 from rankbench.stats.simultaneous import FEW
 
 _AT_ONCE = 1 << 21

@@ -180,7 +180,7 @@ def _smaller(experiment: Experiment, prepared: Prepared) -> Iterator[str]:
 
 def _strangers_of(prepared: Prepared) -> set[str]:
     """Return the plugins that have a part in what is drawn: in the protocol, the data set, or in how it is read."""
-    from rankbench.ranking.log_dataset import read_by
+    from rankbench.logs.log_dataset import read_by
 
     data = [prepared.dataset, *read_by(prepared.dataset)] if prepared.dataset is not None else []
     return {each for component in (prepared.protocol, *data) for each in strangers(component)}

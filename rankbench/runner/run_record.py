@@ -22,8 +22,8 @@ from rankbench.errors import StoreError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask
+from rankbench.logs.log_dataset import FilteredLog, LogFile
 from rankbench.plugin import manager
-from rankbench.ranking.log_dataset import FilteredLog, LogFile
 from rankbench.runner.plan import Planned
 from rankbench.store.journal import FILE, Journal
 from rankbench.store.records import SuiteRecord, makers_text

@@ -2,7 +2,7 @@
 
 Replicates that are divided by the standard errors of the sample, and their quantile made one of Student's t, leave out
 that the errors of different pairs are off in different ways: of equal systems on a few dozen tasks too many families
-had a wrong sign (`tests/ranking/test_null_score_tables.py` counts them). Resamples' own errors say how much [ET93]_.
+had a wrong sign (`tests/systems/test_null_score_tables.py` counts them). Resamples' own errors say how much [ET93]_.
 A resample without the one task on which two systems differ has no error of its own: at least a quarter of the sample's
 variance is taken.
 

@@ -40,11 +40,11 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, replicates_of, scales_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.resamples import Resamples, draws_of
+from rankbench.logs.count_log import count_frame
+from rankbench.logs.open import open_source
+from rankbench.logs.votes import refuse_counts
 from rankbench.plugin import manager
-from rankbench.ranking.count_log import count_frame
-from rankbench.ranking.open import open_source
 from rankbench.ranking.sampling_units import ENOUGH
-from rankbench.ranking.votes import refuse_counts
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family
 
 

@@ -13,7 +13,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.likelihood import laplacian_system
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.ranking.count import count_pairs
+from rankbench.logs.count import count_pairs
 
 
 def gradient(scores, ridge, winners, losers, weights, m):

@@ -16,7 +16,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.davidson_firth import fit_davidson
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
-from rankbench.ranking.count import count_pairs
+from rankbench.logs.count import count_pairs
 
 
 def record(winners, losers, weights, ties):

@@ -22,7 +22,7 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons, implied_comparisons
 from rankbench.interfaces.resamples import resamples_of
 from rankbench.kernels.pairs import WORK, conjugate_gradients
-from rankbench.ranking.count import count_pairs
+from rankbench.logs.count import count_pairs
 
 SPECS = (
     "bradley-terry",

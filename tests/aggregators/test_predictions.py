@@ -17,14 +17,14 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table import with_column
+from rankbench.logs.log_dataset import log_file
+from rankbench.logs.open import scan
+from rankbench.logs.votes import load_votes
 from rankbench.plugin.manager import get
 from rankbench.protocols.items import Items
 from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import unpack_steps
-from rankbench.ranking.log_dataset import log_file
-from rankbench.ranking.open import scan
-from rankbench.ranking.votes import load_votes
 
 
 def games() -> pl.DataFrame:

@@ -11,7 +11,7 @@ from test_firth import drawn, penalized
 from rankbench.aggregators.likelihood.davidson_firth import firth_bradley_terry
 from rankbench.aggregators.likelihood.profile import profile_ends
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.ranking.count import count_pairs
+from rankbench.logs.count import count_pairs
 
 DROP = 3.8414588206941 / 2
 

@@ -11,7 +11,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.audits.information import inverse_information
 from rankbench.audits.more_votes import Design
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.ranking.count import count_pairs
+from rankbench.logs.count import count_pairs
 
 
 class Replayed(NamedTuple):
@@ -120,8 +120,8 @@ def simulated_pool(seed: int, items: int = 10) -> Pool:
 
 def logged_pool(log: str, seed: int) -> Pool:
     """Return the votes of a log in random order; its truth are its own scores."""
-    from rankbench.ranking.open import open_source
-    from rankbench.ranking.votes import load_votes
+    from rankbench.logs.open import open_source
+    from rankbench.logs.votes import load_votes
 
     votes = load_votes(open_source(log).judged().frame)
     order = np.random.default_rng([8, seed]).permutation(len(votes))

@@ -16,9 +16,9 @@ import rankbench
 from rankbench.audits import fewest_by_influence as fewest_by_influence_module
 from rankbench.audits.fewest_by_influence import Removal, fewest_by_influence
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.logs.open import open_source
+from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin import manager
-from rankbench.ranking.open import open_source
-from rankbench.ranking.votes import Votes, load_votes
 
 
 def refitted(votes: Votes, kept: np.ndarray, ridge: float) -> np.ndarray:

@@ -16,9 +16,9 @@ from rankbench.audits.fewest_bounds import harmless_votes
 from rankbench.audits.fewest_by_influence import Removal
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.logs.open import open_source
+from rankbench.logs.votes import load_votes
 from rankbench.plugin import manager
-from rankbench.ranking.open import open_source
-from rankbench.ranking.votes import load_votes
 
 FIRTH = "bradley-terry:penalty=firth"
 

@@ -17,9 +17,9 @@ from rankbench.audits.audit import vote_board
 from rankbench.audits.fewest import fewest_judges, fewest_votes
 from rankbench.audits.fewest_exact import Fewest, fewest_for_borda, fewest_for_win_rate, fewest_units_for_win_rate
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.logs.open import open_source
+from rankbench.logs.votes import Votes, all_ones
 from rankbench.plugin import manager
-from rankbench.ranking.open import open_source
-from rankbench.ranking.votes import Votes, all_ones
 
 
 @st.composite

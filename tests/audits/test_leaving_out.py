@@ -17,9 +17,9 @@ from rankbench.audits.left_out import category_columns
 from rankbench.audits.misfit import largest_misfits
 from rankbench.audits.probe import Probe, VoteBoard
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.logs.log_filter import NO_FILTER
+from rankbench.logs.open import open_source
 from rankbench.plugin import manager
-from rankbench.ranking.log_filter import NO_FILTER
-from rankbench.ranking.open import open_source
 
 WIN_RATE = "win-rate"
 

@@ -18,7 +18,7 @@ import rankbench
 from rankbench.audits import recording
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.interfaces.queries import Comparisons
-from rankbench.ranking.log_filter import Filter
+from rankbench.logs.log_filter import Filter
 
 
 def judged(*rows: tuple[str, str, str, str, str]) -> pl.DataFrame:

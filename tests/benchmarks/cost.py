@@ -37,7 +37,7 @@ def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
     import polars as pl
 
     from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-    from rankbench.ranking.count_log import count_frame
+    from rankbench.logs.count_log import count_frame
 
     frame = pl.scan_parquet(path)
     rows = frame.select(pl.len()).collect().item()

@@ -34,11 +34,11 @@ from rankbench.core.code_digest import cpu_class
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.resamples import resamples_of
 from rankbench.interfaces.surrogate import Loss
+from rankbench.logs.count import count_pairs
+from rankbench.logs.count_log import count_frame
+from rankbench.logs.parquet_log import parquet_log
 from rankbench.losses.evaluate import evaluate_all
 from rankbench.plugin.manager import get
-from rankbench.ranking.count import count_pairs
-from rankbench.ranking.count_log import count_frame
-from rankbench.ranking.lists import parquet_log
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -11,8 +11,8 @@ from turns import against
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.resamples import resamples_of
+from rankbench.logs.count import count_pairs
 from rankbench.plugin.manager import get
-from rankbench.ranking.count import count_pairs
 
 N, M = 50_000, 60
 

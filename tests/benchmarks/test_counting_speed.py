@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from turns import against, pairs
 
 import rankbench
-from rankbench.ranking.count import count_pairs
+from rankbench.logs.count import count_pairs
 
 N, M = 2_000_000, 1000
 

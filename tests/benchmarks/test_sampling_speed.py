@@ -10,8 +10,8 @@ from turns import against, pairs
 from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.resamples import resamples_of
-from rankbench.ranking.count import count_pairs
-from rankbench.ranking.partial_counts import count_clusters
+from rankbench.logs.count import count_pairs
+from rankbench.logs.partial_counts import count_clusters
 
 QUERIES, M, N = 200, 50, 200_000
 

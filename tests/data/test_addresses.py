@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import rankbench
 from rankbench.cli import main
 from rankbench.errors import InputError, RankbenchError, SpecError
-from rankbench.ranking.open import open_source
+from rankbench.logs.open import open_source
 
 VOTES = pl.DataFrame({"winner": list("abcab"), "loser": list("bcacc")})
 SECRET = "wJalrXUtnFEMI"

@@ -11,8 +11,8 @@ import rankbench
 from rankbench.data.tables.covariates import ControlTerm, parse_control
 from rankbench.errors import InputError
 from rankbench.interfaces.table import with_column
-from rankbench.ranking.open import scan
-from rankbench.ranking.votes import load_votes
+from rankbench.logs.open import scan
+from rankbench.logs.votes import load_votes
 
 VOTES = pl.DataFrame(
     {

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import rankbench
+from rankbench.descriptions.suspicions import mirrored_votes
 from rankbench.errors import InputError
-from rankbench.ranking.open import open_source
-from rankbench.ranking.suspicions import mirrored_votes
+from rankbench.logs.open import open_source
 
 
 def rows_of(log: pl.DataFrame, name: str) -> pl.DataFrame:

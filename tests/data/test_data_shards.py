@@ -24,8 +24,8 @@ from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.parquet import Manifest, design_heldout, shards_of, stable_hash
 from rankbench.errors import InputError
-from rankbench.ranking.log_dataset import log_file
-from rankbench.ranking.open import open_source
+from rankbench.logs.log_dataset import log_file
+from rankbench.logs.open import open_source
 
 IDS = [str(i) for i in range(12)]
 

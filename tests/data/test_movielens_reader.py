@@ -22,7 +22,7 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.movielens import MovieLensReader
 from rankbench.data.simulators.feature_data import MOVIELENS_MARGINALS as MARGINALS
 from rankbench.errors import ChecksumError, InputError, SpecError
-from rankbench.ranking.votes import load_votes
+from rankbench.logs.votes import load_votes
 
 FLAGS = "|0" * 17
 MOVIES = (

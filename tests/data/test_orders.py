@@ -16,9 +16,9 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.checks import table_of, validate
 from rankbench.data.tables.order_log import load_orders, take_orders
 from rankbench.data.tables.schemas import orders_schema
+from rankbench.descriptions.describe import describe
 from rankbench.errors import InputError
-from rankbench.ranking.describe import describe
-from rankbench.ranking.open import open_source, scan
+from rankbench.logs.open import open_source, scan
 
 RANKINGS = [[["b"], ["a", "c"]], [["x"], ["y"]], [["c"]], [["a"], ["b"]]]
 FRAME = pl.DataFrame(

@@ -19,8 +19,8 @@ from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import existing
-from rankbench.ranking.log_dataset import log_file
-from rankbench.ranking.open import open_source
+from rankbench.logs.log_dataset import log_file
+from rankbench.logs.open import open_source
 
 ITEMS = "abcdefg"
 PROGRAM = [sys.executable, "-c", "from rankbench.cli import main; main()"]

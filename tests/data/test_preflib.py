@@ -15,8 +15,8 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.order_log import load_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Dataset, remarks_kept
+from rankbench.logs.open import open_source
 from rankbench.plugin.manager import get
-from rankbench.ranking.open import open_source
 
 HEADER = """\
 # FILE NAME: votes.toi

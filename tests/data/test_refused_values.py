@@ -30,9 +30,9 @@ from rankbench.errors import InputError
 from rankbench.interfaces import queries as ballots
 from rankbench.interfaces.queries import Orders, implied_comparisons
 from rankbench.interfaces.table_check import LONGEST_NAME
+from rankbench.logs.votes import load_votes
 from rankbench.protocols.log_votes import votes_of_ballots
 from rankbench.ranking.aggregate import aggregate
-from rankbench.ranking.votes import load_votes
 
 NO_NUMBERS = [date(2024, 1, 1), datetime(2024, 1, 1), timedelta(1), time(1), True]
 VOTE = {"query_id": ["q", "q"], "winner": ["a", "b"], "loser": ["b", "a"]}

@@ -16,7 +16,7 @@ from rankbench.data.tables.checks import table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES
 from rankbench.errors import InputError, RankbenchError
-from rankbench.ranking.open import open_source
+from rankbench.logs.open import open_source
 
 
 def scanned(tmp_path: Path, text: str, columns: str = AS_SCORES) -> pl.DataFrame:

@@ -16,8 +16,8 @@ from votes_as_they_come import votes
 
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import InputError
+from rankbench.logs.open import open_source
 from rankbench.ranking.aggregate import aggregate
-from rankbench.ranking.open import open_source
 
 Rows = list[tuple[str, ...]]
 

@@ -16,12 +16,12 @@ from rankbench.data.simulators.feature_data import Web10kLike
 from rankbench.data.tables.checks import validate
 from rankbench.data.tables.items import apply, load_dataset, usable
 from rankbench.data.tables.selections import load_selections
+from rankbench.descriptions.describe import describe
 from rankbench.errors import SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.queries import Queries
 from rankbench.losses.positions import ERR
 from rankbench.plugin.manager import get
-from rankbench.ranking.describe import describe
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.checks import validate
 from rankbench.data.tables.column_roles import guess, parse_columns
+from rankbench.descriptions.describe_votes import describe_votes
 from rankbench.errors import InputError
-from rankbench.ranking.describe_votes import describe_votes
-from rankbench.ranking.votes import Votes, load_votes
+from rankbench.logs.votes import Votes, load_votes
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 

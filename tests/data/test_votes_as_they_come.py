@@ -17,7 +17,7 @@ from votes_as_they_come import GUESSED, PROPOSED, WON, Vote, votes
 import rankbench
 from rankbench.errors import InputError
 from rankbench.interfaces.table import columns_text, said_columns
-from rankbench.ranking.open import open_source
+from rankbench.logs.open import open_source
 
 
 def read(path: Path, columns: str = "") -> list[Vote]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import rankbench
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
-from rankbench.ranking.open import open_source, scan
+from rankbench.logs.open import open_source, scan
 
 WINNERS, LOSERS = [1, 1, 2, 3, 2], [2, 3, 1, 2, 3]
 NOTE = "rankbench reads floats as whole numbers, 1.0 as 1, in "

@@ -16,11 +16,11 @@ from synthetic import Contender, Plan, small, write
 from rankbench.data.cards import cards_folder, load_card
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
+from rankbench.descriptions.describe import describe
 from rankbench.interfaces.dataset import Reader
+from rankbench.logs.open import open_source
 from rankbench.plugin import manager
 from rankbench.plugin.manager import get
-from rankbench.ranking.describe import describe
-from rankbench.ranking.open import open_source
 from rankbench.reports.results import report
 from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, published_rows, read_digests

@@ -25,15 +25,15 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
+from rankbench.logs.open import open_source
 from rankbench.losses.positions import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.protocols.aggregation import Selection
 from rankbench.protocols.judging import fit, judge, losses_of
 from rankbench.ranking.load import load_log
-from rankbench.ranking.open import open_source
 from rankbench.ranking.rank import rank
-from rankbench.ranking.system_ranking import rank_systems
 from rankbench.runner.blocks import run_block
+from rankbench.systems.system_ranking import rank_systems
 
 RETURNED: list[Any] = [None]
 """What the components below return: numbers of three items, three features or three systems, or anything else."""

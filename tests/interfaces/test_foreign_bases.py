@@ -11,9 +11,9 @@ import pytest
 from rankbench.aggregators.rates import WinRate
 from rankbench.errors import PluginError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, CountAggregator
+from rankbench.logs.open import open_source
 from rankbench.plugin.registry import Origin, Registry
 from rankbench.ranking.load import load_log
-from rankbench.ranking.open import open_source
 from rankbench.ranking.rank import rank
 
 

@@ -15,6 +15,7 @@ from scipy import special, stats
 from votewise import rows_of
 
 from rankbench.errors import SpecError
+from rankbench.logs.votes import Votes
 from rankbench.protocols.folds import FOLDS, INNER, assigned_folds, chosen_grouping, cut_groups, grouping_of, sizes_of
 from rankbench.protocols.links import (
     LINKS,
@@ -26,7 +27,6 @@ from rankbench.protocols.links import (
     tie_log_loss,
     win_log_loss,
 )
-from rankbench.ranking.votes import Votes
 
 
 def votes(n: int = 300, judges: int | None = 20, times: bool = True, seed: int = 0) -> Votes:

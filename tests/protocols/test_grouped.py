@@ -24,6 +24,8 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledFit, CovariateVotes
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table import with_column
+from rankbench.logs.open import scan
+from rankbench.logs.votes import Votes, all_ones, load_votes
 from rankbench.plugin import manager
 from rankbench.protocols.folds import HeldOut, cut_groups, grouping_of
 from rankbench.protocols.items import Items
@@ -38,8 +40,6 @@ from rankbench.protocols.log_votes import (
 )
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.trial import Trial, trial_losses
-from rankbench.ranking.open import scan
-from rankbench.ranking.votes import Votes, all_ones, load_votes
 
 LOSSES = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
 

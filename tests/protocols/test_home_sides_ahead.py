@@ -15,11 +15,11 @@ from scipy.special import expit
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table import with_column
+from rankbench.logs.log_dataset import log_file
 from rankbench.protocols.forecast import walked
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.steps import unpack_steps
-from rankbench.ranking.log_dataset import log_file
 
 HOME = 0.8
 

@@ -20,8 +20,8 @@ import rankbench
 from rankbench import api
 from rankbench.errors import SpecError
 from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING
+from rankbench.logs.log_dataset import log_file
 from rankbench.protocols.items import Items
-from rankbench.ranking.log_dataset import log_file
 from rankbench.store.journal import Journal
 
 ELO = 'use = "elo:factor=400"'

@@ -27,13 +27,13 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
+from rankbench.logs.votes import Votes
 from rankbench.protocols import steps as steps_module
 from rankbench.protocols.forecast import walked
 from rankbench.protocols.items import Items
 from rankbench.protocols.log_votes import pack_votes, unpack_items, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import MOMENTS, unpack_steps
-from rankbench.ranking.votes import Votes
 
 
 def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from scipy.special import expit, log_ndtr, ndtr
 
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.logs.votes import Votes
 from rankbench.protocols.folds import Cut
 from rankbench.protocols.links import PairOutcomes
-from rankbench.ranking.votes import Votes
 
 LINKS = ("logistic", "probit")
 SMALLEST = 1e-100

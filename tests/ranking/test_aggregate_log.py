@@ -15,7 +15,7 @@ from drawn_votes import named, two_items
 
 import rankbench
 from rankbench.errors import InputError, SpecError
-from rankbench.ranking.open import open_source
+from rankbench.logs.open import open_source
 from rankbench.ranking.pictures import judgments_text
 
 choix = pytest.importorskip("choix")

@@ -18,14 +18,14 @@ from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales
 from rankbench.interfaces.queries import Comparisons, Orders, Selections
+from rankbench.logs.count import count_pairs
+from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.votes import coded_votes, load_votes
 from rankbench.protocols.log_votes import votes_of_ballots
 from rankbench.ranking import sampling_units as units
-from rankbench.ranking.count import count_pairs
 from rankbench.ranking.lists import Ballots, Sessions
-from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.ranked_log import CountedVotes, tallies_of_counts
 from rankbench.ranking.sampling_units import units_of_counts
-from rankbench.ranking.votes import coded_votes, load_votes
 
 BALLOT = st.tuples(
     st.sampled_from(["p", "q", "r"]),

@@ -27,9 +27,9 @@ from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.cell import RANKING, BlockKey
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.protocol import BlockTask
+from rankbench.logs.log_dataset import log_file
 from rankbench.protocols.items import Items
 from rankbench.ranking import two_way as crossed
-from rankbench.ranking.log_dataset import log_file
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import score_intervals
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes

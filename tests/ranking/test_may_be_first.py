@@ -12,7 +12,7 @@ from settings_of_logs import Setting
 import rankbench
 from rankbench.aggregators.score_tables import MeanRank, MeanScore
 from rankbench.ranking.rank import rank
-from rankbench.ranking.system_ranking import SystemRanking, rank_systems
+from rankbench.systems.system_ranking import SystemRanking, rank_systems
 
 
 def systems(seed: int, tasks: int, lead: float, method: type[MeanScore | MeanRank] = MeanScore) -> SystemRanking:

@@ -15,11 +15,11 @@ from rankbench.aggregators.rates import Kemeny, WinRate
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import LARGEST_SCORE, ComparisonAggregator
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.logs.votes import Votes
 from rankbench.ranking.aggregate import aggregate
 from rankbench.ranking.rank import rank
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import effective, units_of_votes
-from rankbench.ranking.votes import Votes
 
 
 def log(winners, losers, m, judges=None, ties=None, weights=None) -> Votes:

@@ -15,10 +15,10 @@ from ranked_logs import rank_items
 import rankbench
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.logs.log_dataset import log_file
+from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin import manager
 from rankbench.protocols.items import Items
-from rankbench.ranking.log_dataset import log_file
-from rankbench.ranking.votes import Votes, load_votes
 
 M = 12_000
 DENSE = (

@@ -14,9 +14,9 @@ import rankbench
 from rankbench.aggregators.likelihood.profile import profile_ends
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.logs.count import count_pairs
+from rankbench.logs.partial_counts import count_clusters
 from rankbench.plugin import manager
-from rankbench.ranking.count import count_pairs
-from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.rank_ranges import score_intervals
 from rankbench.ranking.ranked_log import CountedVotes

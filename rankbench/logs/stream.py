@@ -1,0 +1,266 @@
+"""A log streams as chunks of coded votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.text import short_repr
+from rankbench.data.readers.frame_source import readable
+from rankbench.data.tables.schemas import REST
+from rankbench.errors import InputError, nearest
+from rankbench.interfaces.table_check import WITH_NULL
+from rankbench.logs.count import NO_TIES, NO_WEIGHTS
+from rankbench.logs.name_codes import CategoryCodes, Codes, codes_for
+from rankbench.logs.thread_tables import ROWS, LogPiece
+
+
+@dataclass
+class FirstVotes:
+    """The first votes of a log, kept as it streams by: what is looked at more closely is not read again.
+
+    Attributes
+    ----------
+    limit : int
+        Rows to keep.
+    frames : list of DataFrame
+        Those that were kept: ``winner`` and ``loser`` by name, ``tie``, ``query_id``, ``judge`` and ``first`` if
+        the log has them; ``time`` where it has ``first``, as games of two times are no mirrored ones.
+    """
+
+    limit: int
+    frames: list[pl.DataFrame] = field(default_factory=list)
+
+    @staticmethod
+    def beside(schema: pl.Schema) -> list[str]:
+        """Return the columns of a log that are kept and not counted."""
+        times = ["time"] if "first" in schema else []
+        return [name for name in ("query_id", "first", "judge", *times, REST) if name in schema]
+
+    def lacking(self) -> int:
+        """Return how many rows are still to come."""
+        return self.limit - sum(frame.height for frame in self.frames)
+
+
+class LogStream:
+    """One pass over a log, coded batch by batch.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (a number) or ``count``
+        (positive whole numbers), and ``tie`` (a boolean), and the judges' column if it is asked for; others are not
+        read.
+    items : Codes
+        Numbering of the items.
+    judge : str, optional
+        Column of the judges, who are numbered by a table of their own: their numbers may be anything.
+    first : int
+        Rows of the log before those of the frame, for errors.
+    signed : bool
+        Whether a missing judge is an error; else `unsigned` tells that there was one.
+    first_votes : FirstVotes, optional
+        Keeps the first rows of this pass.
+
+    Attributes
+    ----------
+    tied, weighted, counted : bool
+        Whether the log has ties, weights or counts, and counts; these have no weights beside them.
+    uneven : bool
+        Whether some weight was not 1 since this was last set to False.
+    unsigned : int
+        Rows without a judge that were read so far.
+    rows : int
+        Rows that were read so far.
+    votes : int
+        Votes in them: one whose points are split has two rows.
+    """
+
+    def __init__(
+        self,
+        frame: pl.LazyFrame,
+        items: Codes,
+        judge: str | None = None,
+        first: int = 0,
+        *,
+        signed: bool = True,
+        first_votes: FirstVotes | None = None,
+    ) -> None:
+        schema = log_schema(frame)
+        self.first_votes = first_votes
+        self.signed, self.unsigned = signed, 0
+        self.items, self.judge = items, judge
+        self.judges = None if judge is None else CategoryCodes()
+        self.rows, self.votes, self.first = 0, 0, first
+        self.tied, self.counted = "tie" in schema, "count" in schema
+        self.weighted = self.counted or "weight" in schema
+        self.uneven = False
+        columns = [items.expression("winner"), items.expression("loser")]
+        if self.tied:
+            columns.append(_flag(schema["tie"]))
+        if "weight" in schema:
+            dtype = schema["weight"]
+            if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
+                raise InputError(f"weights must be numbers, not {short_repr(str(dtype))}", column="weight")
+            columns.append(pl.col("weight").cast(pl.Float64, strict=False))
+        if self.counted:
+            columns.append(pl.col("count").cast(pl.Float64, strict=False))
+        if REST in schema:
+            columns.append(pl.col(REST))
+        if judge is not None and self.judges is not None:
+            if judge not in schema:
+                raise InputError(f"column {judge!r} is missing{nearest(judge, schema)}", column=judge)
+            codes_for([schema[judge]], column=judge)
+            columns.append(self.judges.expression(judge).alias("judge"))
+        self.coded = frame.select(columns)
+        # Columns that every row must have.
+        self.needed = [name for name in self.coded.collect_schema() if signed or name != "judge"]
+        if first_votes is not None:
+            first_votes.frames.clear()
+            known = self.coded.collect_schema()
+            columns += [pl.col(name) for name in first_votes.beside(schema) if name not in known]
+            self.coded = frame.select(columns)
+        self.frame = frame
+
+    def chunks(self) -> Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]:
+        """Yield `ROWS` rows at a time, in the log's order: pieces with their judges' codes.
+
+        Rows before a missing value come out before its error is raised: something may be wrong with those too.
+
+        Raises
+        ------
+        InputError
+            With its row: something missing, or not what its column must hold; the file cannot be read.
+        """
+        with readable(None):
+            chunk: list[tuple[LogPiece, NDArray[np.int32] | None]] = []
+            height = 0
+            for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
+                for piece in _pieces(frame, height):
+                    height += piece.height
+                    if sound := _sound(piece, self.needed):
+                        whole = piece.head(sound) if sound < piece.height else piece
+                        self._keep(whole)
+                        chunk.append(self._piece(whole))
+                    if sound < piece.height:
+                        if chunk:
+                            yield chunk
+                        raise self._missing(piece.row(sound, named=True))
+                    if height == ROWS:
+                        yield chunk
+                        chunk, height = [], 0
+            if height:
+                yield chunk
+        if not self.rows:
+            raise InputError("there are no comparisons")
+
+    def _keep(self, frame: pl.DataFrame) -> None:
+        """Keep the first rows of the log with the names of what is coded."""
+        if self.first_votes is None or not self.first_votes.lacking():
+            return
+        rows = first_of_counts(frame, self.first_votes.lacking())
+        coded = {"winner": self.items, "loser": self.items} | ({"judge": self.judges} if self.judges else {})
+        named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
+        self.first_votes.frames.append(rows.with_columns(named))
+
+    def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
+        winners, losers = self.items.batch(frame["winner"], frame["loser"])
+        ties = frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else NO_TIES
+        # Counts of votes without weights are sums of weights of 1.
+        weights = frame["count" if self.counted else "weight"].to_numpy() if self.weighted else NO_WEIGHTS
+        piece = LogPiece(winners, losers, ties, weights)
+        self.uneven |= not self.counted and bool((weights != 1).any())
+        self.rows += len(piece)
+        self.votes += int(weights.sum()) if self.counted else len(piece)
+        self.votes -= int(frame[REST].sum()) if REST in frame.columns else 0
+        self.unsigned += frame["judge"].null_count() if self.judges is not None else 0
+        judges = None if self.judges is None or self.unsigned else self.judges.batch(frame["judge"])[0]
+        return piece, judges
+
+    def nameless(self, *columns: str) -> InputError:
+        """Return the error for the first row that has no name in one of some columns; see `all_named`."""
+        rows = self.frame.select(pl.col(list(columns)).cast(pl.String)).with_row_index("row", offset=self.first + 1)
+        wrong = (pl.col(list(columns)) == "") | pl.col(list(columns)).str.contains("\0", literal=True)
+        row, *names = rows.filter(pl.any_horizontal(wrong)).head(1).collect().row(0)
+        at = next(at for at, name in enumerate(names) if name is not None and not all_named([name]))
+        what = WITH_NULL.format(short_repr(names[at])) if names[at] else "the name is empty"
+        return InputError(what, row=row, column=columns[at])
+
+    def _missing(self, coded: dict[str, object]) -> InputError:
+        """Return the error for the next row, which has a null: missing, or not what the column must hold."""
+        column = next(name for name, value in coded.items() if value is None and name in self.needed)
+        row = self.first + self.rows + 1
+        name = self.judge if column == "judge" and self.judge else column
+        if (given := self.frame.select(name).slice(self.rows, 1).collect().item()) is None:
+            return InputError(f"the {column} is missing", row=row, column=column)
+        expected = {"weight": "a number", "count": "a whole number"}.get(column, "true or false")
+        return InputError(f"{short_repr(given)} is not {expected}", row=row, column=column)
+
+
+def all_named(names: Iterable[str]) -> bool:
+    """Return whether no name is empty, or has the character 0 in it."""
+    return not any(name == "" or "\0" in name for name in names)
+
+
+def _pieces(frame: pl.DataFrame, height: int) -> Iterator[pl.DataFrame]:
+    """Cut a frame where `ROWS` rows are full, `height` being there, and where its memory is: pieces are not copied."""
+    begin = 0
+    for length in frame.to_series().chunk_lengths():
+        end = begin + length
+        while begin < end:
+            rows = min(end - begin, ROWS - height)
+            yield frame.slice(begin, rows) if rows < frame.height else frame
+            begin, height = begin + rows, (height + rows) % ROWS
+
+
+def _sound(frame: pl.DataFrame, needed: Sequence[str]) -> int:
+    """Return the number of rows before the first one with a null in a column that is needed."""
+    # Not `frame.select`: it plans a query, and the threads of its engine spin; that took a fifth of counting.
+    columns = (frame.get_column(name) for name in needed)
+    nulls = (column.is_null().arg_max() or 0 for column in columns if column.null_count())
+    return min(nulls, default=frame.height)
+
+
+def first_of_counts(frame: pl.DataFrame, limit: int) -> pl.DataFrame:
+    """Return the first votes of a table, a row each, whose rows may have counts.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    limit : int
+        Most votes to return.
+    """
+    rows = frame.head(limit)
+    if "count" not in rows.columns:
+        return rows
+    before = pl.col("count").cum_sum() - pl.col("count")
+    times = rows.select(pl.min_horizontal("count", (limit - before).clip(0))).to_series().cast(pl.Int64).to_numpy()
+    return rows.drop("count")[np.repeat(np.arange(len(times)), times)]
+
+
+def log_schema(frame: pl.LazyFrame) -> pl.Schema:
+    """Return the schema of a log.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or has no winners or no losers.
+    """
+    with readable(None):
+        schema = frame.collect_schema()
+    for name in ("winner", "loser"):
+        if name not in schema:
+            raise InputError(f"column {name!r} is missing{nearest(name, schema)}", column=name)
+    return schema
+
+
+def _flag(dtype: pl.DataType) -> pl.Expr:
+    if dtype == pl.Boolean:
+        return pl.col("tie")
+    if dtype.is_integer():
+        return pl.when(pl.col("tie").is_in([0, 1])).then(pl.col("tie").cast(pl.Boolean)).alias("tie")
+    raise InputError(f"ties must be true or false, not {short_repr(str(dtype))}", column="tie")

@@ -1,0 +1,240 @@
+"""Threads count into private tables or sorted runs of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class SortedPairs:
+    """Counted pairs of m items: a sparse upper triangle, see `rankbench.logs.kernels.runs`.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (m + 1,)
+    high : ndarray of int32, shape (P,)
+    cells : ndarray of float64, shape (P, 2 or 3)
+        Wins of `low`, wins of `high` and, if there may be any, ties.
+    """
+
+    starts: NDArray[np.int64]
+    high: NDArray[np.int32]
+    cells: NDArray[np.float64]
+
+    def padded(self, m: int) -> SortedPairs:
+        """Return the run as one of m items, at least as many as its pairs name."""
+        if len(self.starts) > m + 1:
+            return SortedPairs(self.starts[: m + 1], self.high, self.cells)
+        more = m + 1 - len(self.starts)
+        starts = np.concatenate([self.starts, np.full(more, self.starts[-1])]) if more else self.starts
+        return SortedPairs(starts, self.high, self.cells)
+
+
+def _sum(a: SortedPairs, b: SortedPairs) -> SortedPairs:
+    from rankbench.logs.kernels.runs import merge_runs
+
+    starts = np.empty_like(a.starts)
+    room = len(a.high) + len(b.high)
+    high, cells = np.empty(room, np.int32), np.empty((room, a.cells.shape[1]))
+    merge_runs(a.starts, a.high, a.cells, b.starts, b.high, b.cells, starts, high, cells)
+    pairs = int(starts[-1])
+    # Pages that were never written to take no memory.
+    return SortedPairs(starts, high[:pairs], cells[:pairs])
+
+
+def merged_runs(runs: list[SortedPairs], m: int, cells: int) -> SortedPairs:
+    """Return the sum of runs as one of m items with so many cells a pair.
+
+    The last two are summed first: the longest ones come first.
+    """
+    if not runs:
+        return SortedPairs(np.zeros(m + 1, np.int64), np.zeros(0, np.int32), np.zeros((0, cells)))
+    result = runs[-1].padded(m)
+    for run in reversed(runs[:-1]):
+        result = _sum(run.padded(m), result)
+    return result
+
+
+def relabelled_run(run: SortedPairs, rank: NDArray[np.int32]) -> SortedPairs:
+    """Return the run whose item i is called ``rank[i]``; `rank` is a permutation."""
+    from rankbench.logs.kernels.runs import relabel
+
+    if (np.diff(rank) == 1).all():
+        return run
+    result = SortedPairs(np.zeros_like(run.starts), np.empty_like(run.high), np.empty_like(run.cells))
+    relabel(run.starts, run.high, run.cells, rank, result.starts, result.high, result.cells)
+    return result
+
+
+DENSE_ITEMS = 2048
+"""Most items whose pairs are counted in a table of all of them (24 MB, 64 MB with weights)."""
+
+FEWEST = 256
+"""Items that the first table has room for at least."""
+
+ROWS = 1 << 19
+"""Judgments of a chunk: what a thread is given at a time."""
+
+BUFFER = 8 * ROWS
+"""Judgments that are sorted at a time. They are a whole number of chunks: sums of weights do not depend on
+how a chunk came in pieces."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogPiece:
+    """Some rows of a log; `ties` and `weights` have length 0 where the log has none."""
+
+    winners: NDArray[np.int32]
+    losers: NDArray[np.int32]
+    ties: NDArray[np.uint8]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.winners)
+
+
+class DenseTable:
+    """All pairs of a few items: a judgment costs one addition."""
+
+    def __init__(self, m: int, tied: bool, weighted: bool) -> None:
+        self.m, self.tied, self.weighted = m, tied, weighted
+        cells = (2 if tied or weighted else 1) * m * m
+        self.sums = np.zeros(cells if weighted else 0)
+        self.counts = np.zeros(0 if weighted else cells, np.uint16)
+        self.carry = np.zeros(0 if weighted else cells + 1, np.uint32)
+
+    def add(self, piece: LogPiece) -> int:
+        """Count a piece; return its first row that cannot be counted, or -1."""
+        from rankbench.logs.kernels.tables import count_judgments, count_weighted
+
+        if self.weighted:
+            return int(count_weighted(piece.winners, piece.losers, piece.ties, piece.weights, self.m, self.sums))
+        return int(count_judgments(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
+
+    def sum(self) -> NDArray[np.float64] | NDArray[np.uint16]:
+        """Return what was counted, flat: the table itself where nothing was carried."""
+        if self.weighted:
+            return self.sums
+        return self.counts + 65536.0 * self.carry[:-1] if self.carry[-1] else self.counts
+
+    def run(self, other: DenseTable | None = None) -> SortedPairs:
+        """Return the sums of this table and perhaps of another one of its kind and size."""
+        from rankbench.logs.kernels.tables import gather
+
+        first = self.sum()
+        second = first[:0] if other is None else other.sum()
+        if first.dtype != second.dtype:
+            first, second = first.astype(np.float64), second.astype(np.float64)
+        # Room for all pairs: memory that is not written to is not taken.
+        pairs = self.m * (self.m - 1) // 2
+        starts = np.empty(self.m + 1, np.int64)
+        high, cells = np.empty(pairs + 1, np.int32), np.empty((pairs + 1, 3 if self.tied else 2))
+        gather(first, second, self.m, self.tied, starts, high, cells)
+        return SortedPairs(starts, high[: starts[-1]], cells[: starts[-1]])
+
+
+class Sorter:
+    """A buffer of judgments of many items, sorted when it is full."""
+
+    def __init__(self, tied: bool, weighted: bool) -> None:
+        self.tied, self.weighted, self.m, self.rows = tied, weighted, 0, 0
+        self.keys, self.weights = np.empty(BUFFER, np.uint64), np.empty(BUFFER if weighted else 0)
+        self.runs: list[SortedPairs] = []
+
+    def add(self, piece: LogPiece, m: int) -> int:
+        """Take a piece of judgments of m items; return its first row that cannot be counted, or -1."""
+        from rankbench.logs.kernels.runs import pack_judgments
+
+        if self.rows + len(piece) > BUFFER:
+            self.flush()
+        self.m = m
+        to = slice(self.rows, self.rows + len(piece))
+        bad = int(pack_judgments(piece.winners, piece.losers, piece.ties, piece.weights, m, self.keys[to]))
+        if bad >= 0:
+            # Entries that were not packed must not be sorted, should another chunk be waiting.
+            return bad
+        if self.weighted:
+            self.weights[to] = piece.weights
+        self.rows += len(piece)
+        return bad
+
+    def flush(self) -> None:
+        """Make a run of what is in the buffer; runs of similar lengths are merged, so that few remain."""
+        from rankbench.logs.kernels.runs import sort_pairs, sum_cells
+
+        if not self.rows:
+            return
+        keys, weights = self.keys[: self.rows], self.weights[: self.rows]
+        starts = np.zeros(self.m + 1, np.int64)
+        pairs = sort_pairs(keys, weights, self.m, np.empty_like(keys), np.empty_like(weights), starts)
+        high, cells = np.empty(pairs, np.int32), np.zeros((pairs, 3 if self.tied else 2))
+        sum_cells(keys, weights, high, cells)
+        self.rows = 0
+        self.runs.append(SortedPairs(starts, high, cells))
+        while len(self.runs) > 1 and len(self.runs[-2].high) < 2 * len(self.runs[-1].high):
+            last = [self.runs.pop(), self.runs.pop()]
+            self.runs.append(merged_runs(last[::-1], self.m, cells.shape[1]))
+
+
+class ThreadShare:
+    """One thread's share of a log: the chunks that it is given, one after the other.
+
+    The number of items may grow from chunk to chunk: a table that they outgrow is put away
+    as a run.
+    """
+
+    def __init__(self, tied: bool, weighted: bool) -> None:
+        self.tied, self.weighted, self.m = tied, weighted, 0
+        self.done: list[SortedPairs] = []
+        self.dense: DenseTable | None = None
+        self.sorter: Sorter | None = None
+
+    def add(self, chunk: Sequence[LogPiece], m: int) -> int:
+        """Count the pieces of a chunk of judgments of m items; return its first row that cannot be, or -1."""
+        count, row = self._with_room(m), 0
+        for piece in chunk:
+            bad = count(piece)
+            if bad >= 0:
+                return row + bad
+            row += len(piece)
+        return -1
+
+    def _with_room(self, m: int) -> Callable[[LogPiece], int]:
+        """Return what counts a piece of judgments of m items."""
+        self.m = max(self.m, m)
+        if self.m > DENSE_ITEMS:
+            self._put_away()
+            if self.sorter is None:
+                self.sorter = Sorter(self.tied, self.weighted)
+            return partial(self.sorter.add, m=self.m)
+        if self.dense is not None and self.dense.m < self.m:
+            self._put_away()
+        if self.dense is None:
+            size = self.m if not self.done else min(2 * self.m, DENSE_ITEMS)
+            self.dense = DenseTable(max(size, min(FEWEST, DENSE_ITEMS)), self.tied, self.weighted)
+        return self.dense.add
+
+    def _put_away(self) -> None:
+        if self.dense is not None:
+            self.done.append(self.dense.run())
+            self.dense = None
+
+    def run(self) -> SortedPairs:
+        """Return the sums of all that was counted."""
+        self._put_away()
+        runs = self.done
+        if self.sorter is not None:
+            self.sorter.flush()
+            runs = [*runs, *self.sorter.runs]
+        return merged_runs(runs, self.m, 3 if self.tied else 2)
+
+
+def only_tables(shares: list[ThreadShare]) -> list[DenseTable]:
+    """Return the shares' tables if they are all that was counted, and of one size; else nothing."""
+    tables = [share.dense for share in shares if share.dense is not None and not share.done]
+    return tables if len(tables) == len(shares) and len({table.m for table in tables}) == 1 else []

@@ -1,0 +1,226 @@
+"""Score tables are read, and TREC runs become one: systems by judged topics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from rankbench.core.text import listed
+from rankbench.data.convert import sha256_of
+from rankbench.data.readers.frame_source import frame_in_memory, readable
+from rankbench.data.readers.remote import scan_address
+from rankbench.data.readers.run_measures import TREC_LOSS, Measure, Ties, judged, judgments
+from rankbench.data.readers.trec import read_qrels, read_run
+from rankbench.data.readers.trec_tables import QrelsInMemory, in_memory, qrels_in_memory, runs_in_memory
+from rankbench.data.tables.checks import checked, table_of
+from rankbench.data.tables.measurements import load_scores
+from rankbench.data.tables.row_conditions import condition_asked, judgments_kept
+from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
+from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.dataset import Reader, existing, remark, remarks_kept
+from rankbench.interfaces.sequential_aggregator import TaskScores
+from rankbench.interfaces.table import columns_text
+from rankbench.logs.log_dataset import LogAddress, LogFile, named
+from rankbench.logs.open import Log
+from rankbench.systems.score_sample import Kept, reduced, scores_digest
+
+RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
+"""The paths of TREC runs."""
+
+Runs: TypeAlias = "Mapping[str, Mapping[str, object]]"
+"""Runs in memory: see `rankbench.data.readers.trec_tables.runs_in_memory`."""
+
+Missing: TypeAlias = "Kept | Literal['zero']"
+"""Ways to treat missing cells: as `Kept`, or they are 0 where runs lack judged topics."""
+
+
+def judged_runs(
+    runs: object, qrels: str | os.PathLike[str] | QrelsInMemory, loss: str, ties: Ties, missing: Missing = "zero"
+) -> tuple[str, TaskScores, list[str]]:
+    """Return the sha256 of the judgments and the runs, the scores of their systems, and what was left out.
+
+    A system is called as its run says, or as its file where two files say the same.
+
+    Parameters
+    ----------
+    runs : path, sequence of paths, or runs in memory
+    qrels : path, or judgments in memory
+    loss : str
+        See `rankbench.data.readers.run_measures.Measure.parsed`.
+    ties : {"shared", "trec-eval"}
+    missing : {"zero", "tasks", "systems"}
+        Whether a topic that a run lacks scores 0, or is missing.
+
+    Raises
+    ------
+    InputError
+        With file and line; two files of the same systems that cannot be told apart; a run and the judgments have no
+        topic in common.
+    SpecError
+        There is no such loss, or it does not fit; `runs` are no paths.
+    """
+    measure = Measure.parsed(loss)
+    with remarks_kept() as remarks:
+        path = None if in_memory(qrels) else Path(qrels)  # type: ignore[arg-type]
+        table = read_qrels(existing(path)) if path else qrels_in_memory(qrels)
+        tables, paths = _read_runs(runs)
+        lacking = missing == "zero"
+        topics = judgments(table, measure, path, lacking=lacking)
+        files: list[Path | None] = [*paths] if paths else [None]
+        found = [
+            judged(run, topics, measure, ties, file, lacking=lacking) for run, file in zip(tables, files, strict=True)
+        ]
+    remarks.append(measure.description())
+    if ties != "shared":
+        remarks.append("documents of equal scores stand in trec_eval's order")
+    scores = load_scores(checked(pl.concat(found)))
+    return sha256_of(path, *paths) if path and paths else scores_digest(scores), scores, list(remarks)
+
+
+def _read_runs(runs: object) -> tuple[list[pl.DataFrame], list[Path]]:
+    """Return runs with a name for each system, and their files; one table of all that is in memory, and no file."""
+    given = [runs] if isinstance(runs, str | os.PathLike) else runs
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return [runs_in_memory(runs)], []
+    if not all(isinstance(run, str | os.PathLike) for run in given) or not given:
+        raise SpecError("with qrels give runs: paths of files, {system: {topic: {document: score}}}, or a frame")
+    paths = [Path(run) for run in given]
+    tables = [read_run(existing(path)) for path in paths]
+    tags = [set(table["system"].unique()) for table in tables]
+    if sum(map(len, tags)) > len(set().union(*tags)):
+        if any(len(named) > 1 for named in tags) or len({path.name for path in paths}) < len(paths):
+            raise InputError("two runs have a system of the same name; give each system another one", path=paths[-1])
+        stems = [path.stem for path in paths]
+        names = stems if len(set(stems)) == len(stems) else [path.name for path in paths]
+        tables = [table.with_columns(system=pl.lit(name)) for table, name in zip(tables, names, strict=True)]
+        remark("systems are called as their files, as several runs say the same name")
+    return tables, paths
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresRead:
+    """Scores of systems on tasks, as a table or judged runs have them.
+
+    Attributes
+    ----------
+    table : TaskScores
+        Without the tasks and systems that are left out.
+    path : Path, optional
+        A table's file.
+    sha256, measure, loss : str
+        Digest of the files; the column of all scores; the measure of runs, empty for a table.
+    missing : {"tasks", "systems", "zero"}
+    notes, left_out : list of str
+        Notes on reading, and on what `without` leaves out.
+    """
+
+    table: TaskScores
+    path: Path | None
+    sha256: str
+    measure: str
+    loss: str
+    missing: Missing
+    notes: list[str]
+    left_out: list[str]
+
+
+def scores_read(
+    scores: Log | RunFiles | Runs,
+    *,
+    columns: str = "",
+    reader: str = "",
+    where: str = "",
+    qrels: str | os.PathLike[str] | QrelsInMemory = "",
+    loss: str = "",
+    ties: Ties = "shared",
+    missing: Missing | None = None,
+    without: Sequence[str] = (),
+) -> ScoresRead:
+    """Read what `rank_scores` ranks; parameters and errors are its own."""
+    judging = in_memory(qrels) or bool(qrels)
+    missing = missing or ("zero" if judging else "tasks")
+    if missing not in ("tasks", "systems", *(["zero"] if judging else [])):
+        raise SpecError(f"missing must be 'tasks' or 'systems', or 'zero' with qrels, not {missing!r}")
+    path, measure = None, ""
+    if judging:
+        if columns or reader or where:
+            raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
+        loss = loss or TREC_LOSS
+        digest, table, said = judged_runs(scores, qrels, loss, ties, missing)
+    elif loss or ties != "shared":
+        raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
+    else:
+        with remarks_kept() as remarks, condition_asked(where):
+            path, digest, table = read_scores(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
+        measure = remarks.columns.get("score", "")
+        said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
+    with readable(path):
+        read, left = reduced(table, without)
+    return ScoresRead(read, path, digest, measure, loss, missing, said, left)
+
+
+def read_scores(
+    scores: Log, columns: str, reader: str, without: Sequence[str] = ()
+) -> tuple[Path | None, str, TaskScores]:
+    """Return where a table is, its sha256 and what it holds, with nothing read of columns that are left out.
+
+    Raises
+    ------
+    InputError
+        It holds no scores of systems on tasks, or cannot be read.
+    SpecError
+        An unknown reader, or columns that are not there.
+    """
+    said = [columns_text({WITHOUT: name}) for name in without]
+    asked = ",".join([columns or AS_SCORES, *said])
+    held = None if isinstance(scores, str | os.PathLike) else frame_in_memory(scores)
+    if held is not None:
+        if reader:
+            raise SpecError("a frame needs no reader")
+        table = checked(held, columns=asked)
+    else:
+        found = named(str(scores), columns, reader)
+        if isinstance(found, LogFile):
+            path = found.path
+            with readable(path):
+                read = _loaded(_scanned(path, found.chosen, said), path)
+            return path, sha256_of(path) if path.is_file() else scores_digest(read), read
+        if not isinstance(found, LogAddress):
+            return None, found.fingerprint(), _loaded(found.scan(), None)
+        table = scan_address(found.address, asked)
+    read = _loaded(table, None)
+    return None, scores_digest(read), read
+
+
+def _scanned(path: Path, reader: Reader, said: Sequence[str]) -> pl.LazyFrame:
+    """Return the table of a file, as scores where nobody said what its columns are."""
+    if path.is_dir() or "columns" not in reader.parameters():
+        return reader.scan(path)
+    if columns := reader.config()["columns"]:
+        return reader.model_copy(update={"columns": ",".join([columns, *said])}).scan(path)
+    try:
+        return reader.model_copy(update={"columns": ",".join([AS_SCORES, *said])}).scan(path)
+    except InputError:
+        # Votes, or the like: which is said where their kind is known.
+        with suppress(InputError):
+            found = reader.scan(path)
+            if "measurements" not in table_of(found.collect_schema(), path).judgments:
+                return found
+        raise
+
+
+def _loaded(table: pl.LazyFrame, path: Path | None) -> TaskScores:
+    kind = table_of(table.collect_schema(), path)
+    if "measurements" not in kind.judgments:
+        raise InputError(
+            f"the table holds {kind}, not scores of systems on tasks; "
+            "rankbench aggregate ranks votes, ballots and clicks",
+            path=path,
+        )
+    return load_scores(judgments_kept(table))

@@ -1,0 +1,293 @@
+"""`rankbench rank` ranks a score table by several methods side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankbench.core.runtime import LOG_SEED, settle_runtime
+from rankbench.core.text import count_text, listed
+from rankbench.data.readers.frame_source import readable
+from rankbench.data.readers.run_measures import Ties
+from rankbench.data.readers.trec_tables import QrelsInMemory
+from rankbench.drawing.canvas import TitledDrawing
+from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
+from rankbench.logs.open import Log
+from rankbench.plugin import manager
+from rankbench.ranking.load import fitting_aggregators
+from rankbench.ranking.pair_difference import check_pair
+from rankbench.ranking.pictures import systems_drawing
+from rankbench.stats.simultaneous import FEW
+from rankbench.systems.read_scores import Missing, RunFiles, Runs, scores_read
+from rankbench.systems.score_sample import (
+    LEVEL,
+    Kept,
+    cells_table,
+    completed,
+    doubtful_names,
+    mixed_tasks,
+    of_each_other,
+    parts_drawn,
+    size_text,
+    turned,
+    wide_tasks,
+)
+from rankbench.systems.system_difference import system_differences
+from rankbench.systems.system_ranking import SystemRanking, rank_systems, system_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_RANKS = "mean-rank"
+
+_NAMED = 5
+
+METHODS = ("mean-score", "mean-rank", "borda-count")
+"""Methods that are shown side by side where none is named."""
+
+RESAMPLES_OF_SCORES = 10_000
+"""Resamples of tasks and seeds."""
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class ScoreRanking:
+    """Rankings of the systems of a score table, by one or more methods.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``method, system, score, lower, upper, rank_low, rank_high, may_be_first, tier, p_first, p_top_k``, the best
+        first in each method. The interval is the score's own, at 95%; rank ranges hold for all systems together at 95%.
+        The best system is at 95% one of those that may be first. Tier 1 are the systems without a significantly better
+        one. ``p_first`` and ``p_top_k`` are the shares of resamples in which a system is first, or among the first k.
+    facts : dict
+        Contents of `as_dict` beside the table and the notes.
+    notes : tuple of str
+        Remarks for the reader on missing, averaged and resampled scores.
+    cells : TaskScores
+        The scores that were ranked and those left out, as they were read.
+    between : DataFrame, optional
+        The difference of two systems that were asked for, a row for each method: ``method, system, other`` and the
+        values of `rankbench.systems.system_difference.system_difference`.
+    """
+
+    table: pl.DataFrame
+    facts: dict[str, Any]
+    notes: tuple[str, ...]
+    cells: TaskScores
+    between: pl.DataFrame | None = None
+
+    @property
+    def by_task(self) -> pl.DataFrame:
+        """The score of each system on each task, ``task, system, score``, with ``seed`` where there are several."""
+        return cells_table(self.cells)
+
+    def plot(self, method: str = "", top: int | None = None) -> Figure:
+        """Draw the first systems with their intervals and places, as ``rankbench rank --out FILE.png``.
+
+        Parameters
+        ----------
+        method : str
+            One of those that ranked; by default the first.
+        top : int, optional
+            Number of systems; 21 by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        SpecError
+            The table was not ranked by such a method.
+        """
+        return self.drawing(method, top).canvas()
+
+    def drawing(self, method: str = "", top: int | None = None) -> TitledDrawing:
+        """Return what `plot` draws, as data."""
+        known = list(self.facts["methods"])
+        if method and method not in known:
+            raise SpecError(f"it was ranked by {', '.join(known)}, not by {method!r}")
+        return systems_drawing(self.table, method or known[0], self.facts, top)
+
+    def _repr_html_(self) -> str:
+        """Return the methods and the table, for a notebook."""
+        return f"<p>{escape(', '.join(self.facts['methods']))}</p>{self.table._repr_html_()}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values for JSON."""
+        return self.facts | {"notes": list(self.notes), "systems": self.table.to_dicts()}
+
+
+def rank_scores(
+    scores: Log | RunFiles | Runs,
+    methods: Sequence[str] = (),
+    *,
+    lower: Sequence[str] = (),
+    without: Sequence[str] = (),
+    top: int = 3,
+    replicates: int = RESAMPLES_OF_SCORES,
+    seed: int = LOG_SEED,
+    columns: str = "",
+    reader: str = "",
+    qrels: str | os.PathLike[str] | QrelsInMemory = "",
+    loss: str = "",
+    ties: Ties = "shared",
+    missing: Missing | None = None,
+    where: str = "",
+    between: tuple[str, str] | None = None,
+) -> ScoreRanking:
+    """Rank the systems of a score table, with simultaneous rank ranges.
+
+    Parameters
+    ----------
+    scores : path, DataFrame or LazyFrame
+        A row a cell, a row a system or a row a task: docs/how-to/score-tables.md. With `qrels`, the path of a TREC run,
+        a list of paths, or runs in memory: ``{system: {topic: {document: score}}}``, ``{topic: {document: score}}`` or
+        a frame with the columns ``query_id, doc_id, score`` and perhaps ``system``.
+    methods : sequence of str
+        Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``, and of one run alone
+        ``mean-score``.
+    lower : sequence of str
+        Tasks in which less is better; or the column of scores, for all tasks.
+    without : sequence of str
+        Tasks and systems that are left out, as the column of an average, whatever is in it.
+    top : int
+        k of P(top k).
+    replicates, seed : int
+        Resamples, and their seed.
+    columns : str
+        Meanings of columns, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
+    reader : str
+        Reader of a file; chosen by its ending by default.
+    qrels : path, mapping or frame
+        Judgments by which TREC runs are judged: a file, ``{topic: {document: grade}}``, or a frame with the columns
+        ``query_id, doc_id, relevance``.
+    loss : str
+        Loss that runs are judged by, the score being one minus it, or a measure as ir_measures calls it, as ``AP``. By
+        default nDCG@10, as trec_eval has it.
+    ties : {"shared", "trec-eval"}
+        Places of documents of equal scores: the mean of their places, or trec_eval's order, backwards by name.
+    missing : {"tasks", "systems", "zero"}
+        Part left out where cells are missing: tasks that some system lacks, the default, or systems that lack some
+        task. ``zero``, the default with `qrels`: a judged topic that a run lacks scores 0 (``trec_eval -c``).
+    where : str
+        Condition on the table's rows: see `rankbench.aggregate`.
+    between : (str, str), optional
+        Two systems whose difference is wanted, chosen beforehand.
+
+    Raises
+    ------
+    InputError
+        The table cannot be used, with row and column where there is one; or it has no such system.
+    SpecError
+        An unknown method or task, or an option that is out of range.
+    """
+    settle_runtime()
+    without = tuple(dict.fromkeys(without))
+    if replicates < 2 or seed < 0 or top < 1:
+        raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
+    if between:
+        check_pair(between)
+    asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
+    options: dict[str, Any] = {"columns": columns, "reader": reader, "where": where, "loss": loss, "ties": ties}
+    found = scores_read(scores, qrels=qrels, missing=missing, without=without, **options)
+    read, said = found.table, found.notes
+    with readable(found.path):
+        better, notes = turned(read, lower, found.measure)
+        notes += doubtful_names(read, lower, found.measure)
+        alone = bool(found.loss) and len(better.systems) == 1
+        kept: Kept = "systems" if missing == "systems" else "tasks"
+        whole, more = (better, []) if alone else completed(better, kept, said)
+    asked = asked[:1] if alone and not methods else asked
+    # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
+    mixed = mixed_tasks(whole)
+    notes = [
+        *said,
+        *found.left_out,
+        *notes,
+        *more,
+        *wide_tasks(whole),
+        *mixed,
+        *of_each_other(whole),
+        size_text(whole, every=bool(mixed)),
+    ]
+    k = min(top, len(whole.systems))
+    tables = []
+    known: dict[bytes, SystemRanking] = {}
+    for method in asked:
+        ranking = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
+        tables.append(system_table(method, whole.systems, ranking))
+        if ranking.skewed:
+            pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
+            notes.append(
+                f"{method}: differences are skewed in {ranking.skewed:,} of {count_text(pairs, 'pair')} of systems; "
+                "rankbench corrects their tests"
+            )
+        if ranking.dropped:
+            notes.append(
+                f"{method}: rankbench leaves out {ranking.dropped:,} of {replicates:,} resamples without scores"
+            )
+    if not alone:
+        notes += _by_ranks(whole, replicates=replicates, seed=seed, known=known)
+        drawn = parts_drawn(whole)
+        notes.append(f"P(first) and P(top {k}) are shares of resamples ({drawn}), not probabilities of being the best")
+    facts = {
+        "schema_version": _SCHEMA,
+        "methods": {str(method): {"unit": method.unit, "direction": method.direction} for method in asked},
+        "sha256": found.sha256,
+        "loss": found.loss or None,
+        "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
+        "tasks": whole.tasks,
+        "lower_is_better": [task for task in whole.tasks if task in lower],
+        "without": list(without),
+        **({"filter": {"where": where}} if where else {}),
+        "missing": {
+            "cells": int((~read.present).sum()),
+            "of_cells": read.present.size,
+            "left_out": found.missing,
+            "tasks_left_out": len(read.tasks) - len(whole.tasks),
+            "systems_left_out": len(read.systems) - len(whole.systems),
+        },
+        "seed": seed,
+        "replicates": replicates,
+        "top_k": k,
+        "intervals": {
+            "level": LEVEL,
+            "scores": "each by itself, Student's t with the standard error of the bootstrap",
+            "ranks": "all together, step-down tests of all ordered pairs",
+            "resampled": parts_drawn(whole),
+        },
+    }
+    contrasts = system_differences(whole, asked, between, replicates=replicates, seed=seed) if between else None
+    return ScoreRanking(pl.concat(tables), facts, tuple(notes), read, contrasts)
+
+
+def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[bytes, SystemRanking]) -> list[str]:
+    """Say which systems may be first by mean ranks, where tasks are few and no method of `known` goes by ranks."""
+    if len(whole.tasks) > FEW:
+        return []
+    asked, by_ranks = len(known), _method(_RANKS)
+    found = rank_systems(whole.values, by_ranks, k=1, replicates=replicates, seed=seed, known=known)
+    if len(known) == asked:
+        return []
+    names = [name for name, first in zip(whole.systems, found.may_be_first, strict=True) if first]
+    return [f"by {_RANKS}, {listed(names, _NAMED)} may be first"]
+
+
+def _method(text: str) -> ScoreAggregator:
+    found = manager.get(Aggregator, text)
+    if isinstance(found, ScoreAggregator):
+        return found
+    fitting = ", ".join(fitting_aggregators(["measurements"]))
+    raise SpecError(f"{found.name!r} aggregates {found.judgments}, not score tables; methods: {fitting}")

@@ -1,0 +1,257 @@
+"""Systems are ranked by one method, with intervals from a bootstrap over tasks and seeds."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.errors import ContenderDiverged
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.stats.best import best_of_arms
+from rankbench.stats.bootstrap import counts, crossed
+from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
+from rankbench.stats.contrasts import rank_ranges_of_signs, significance_tiers, studentized_contrasts, top_shares
+from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
+from rankbench.stats.skewness import hidden_by_skewness
+from rankbench.systems.score_sample import LEVEL, tell_nothing
+
+
+@dataclass(frozen=True, eq=False)
+class SystemRanking:
+    """A ranking of S systems.
+
+    Attributes
+    ----------
+    scores, lower, upper : ndarray of float64, shape (S,)
+        Scores with their own 95% intervals; nan for a score that is the same in all resamples.
+    ranks : ndarray of int64, shape (S, 2)
+        Smallest and largest rank, all together at 95%.
+    may_be_first : ndarray of bool, shape (S,)
+        Systems that the best one is among at 95%, by comparisons with the best: see `rankbench.stats.best`.
+    tiers : ndarray of int64, shape (S,)
+        1: no system is significantly better.
+    first, top : ndarray of float64, shape (S,)
+        Shares of resamples in which a system is first, and among the first k.
+    dropped : int
+        Resamples without scores of the method.
+    skewed : int
+        Pairs of systems with skewed differences: see `rankbench.stats.skewness`.
+    """
+
+    scores: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    may_be_first: NDArray[np.bool_]
+    tiers: NDArray[np.int64]
+    first: NDArray[np.float64]
+    top: NDArray[np.float64]
+    dropped: int
+    skewed: int
+
+    def turned(self, sign: float, least: float) -> SystemRanking:
+        """Return the ranking with a constant added to the scores, and their sign turned if `sign` is -1."""
+        lower, upper = (self.lower, self.upper) if sign > 0 else (self.upper, self.lower)
+        return replace(
+            self,
+            scores=sign * (self.scores + least) + 0.0,
+            lower=sign * (lower + least) + 0.0,
+            upper=sign * (upper + least) + 0.0,
+        )
+
+
+def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanking) -> pl.DataFrame:
+    """Return a ranking as rows of `rankbench.systems.score_ranking.ScoreRanking`, the best first."""
+    table = pl.DataFrame(
+        {
+            "method": [str(method)] * len(systems),
+            "system": systems,
+            "score": found.scores,
+            "lower": pl.Series(found.lower).fill_nan(None),
+            "upper": pl.Series(found.upper).fill_nan(None),
+            "rank_low": found.ranks[:, 0],
+            "rank_high": found.ranks[:, 1],
+            "may_be_first": found.may_be_first,
+            "tier": found.tiers,
+            "p_first": found.first,
+            "p_top_k": found.top,
+        }
+    )
+    return table.sort("score", "system", descending=[method.direction == "maximize", False])
+
+
+def rank_systems(
+    values: NDArray[np.float64],
+    method: ScoreAggregator,
+    *,
+    k: int,
+    replicates: int,
+    seed: int,
+    known: dict[bytes, SystemRanking] | None = None,
+) -> SystemRanking:
+    """Rank systems by one method, with the paired crossed bootstrap over tasks and seeds.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (R, T, S)
+        Finite, more is better; one seed, or as many as can be resampled.
+    method : ScoreAggregator
+    k : int
+        Of the first k places.
+    replicates, seed : int
+        The same seed, R and T resample the same tasks and seeds, whatever the method.
+    known : dict, optional
+        Rankings of the same table with the same parameters, by a digest of cells: methods whose cells differ by a
+        constant, as ranks and Borda counts do, share their resamples. New ones are added.
+
+    Raises
+    ------
+    ContenderDiverged
+        The method has no finite scores.
+    """
+    sign = 1.0 if method.direction == "maximize" else -1.0
+    if values.shape[2] == 1:
+        return _single_system(method, values, replicates, seed)
+    if not method.has_cells():
+        arms = values.shape[2]
+        scores = sign * method.checked_scores(values, np.ones(values.shape[:2]))
+        drawn = sign * resampled_systems(values, method, replicates, seed)
+        single, paired = (
+            studentized_scores(wanted, scores, drawn, values.shape)
+            for wanted in (ContrastMatrix(np.eye(arms)), AllPairs(arms))
+        )
+        nothing = slice(None) if tell_nothing(values.shape[1], arms) else None
+        return _ranking(single, paired, drawn, nothing, k, replicates, None).turned(sign, 0.0)
+    cells = sign * method.checked_cells(values)
+    least = float(cells.min())
+    cells -= least
+    key = hashlib.sha256(np.ascontiguousarray(cells).tobytes()).digest()
+    known = {} if known is None else known
+    if key not in known:
+        known[key] = _of_cells(cells, k, replicates, seed)
+    return known[key].turned(sign, least)
+
+
+def _single_system(method: ScoreAggregator, values: NDArray[np.float64], replicates: int, seed: int) -> SystemRanking:
+    """Return the score of one system, first without a comparison; one task alone tells of no interval."""
+    scores, half = method.checked_scores(values, np.ones(values.shape[:2])), np.full(1, np.nan)
+    if method.has_cells() and values.shape[1] > 1:
+        sample = crossed(method.checked_cells(values), seed, replicates)
+        half = _half_lengths(studentized_contrasts(sample, ContrastMatrix(np.eye(1))))
+    one, place, first = np.ones(1), np.ones(1, np.int64), np.ones(1, np.bool_)
+    ends = scores, scores - half, scores + half
+    return SystemRanking(*ends, np.ones((1, 2), np.int64), first, place, one, one, dropped=0, skewed=0)
+
+
+def _half_lengths(single: Studentized) -> NDArray[np.float64]:
+    """Return half the length of each score's own interval."""
+    if single.sources is None:
+        return np.full(len(single.estimate), np.nan)
+    # A value that all resamples of a few tasks share need not hold on all tasks.
+    return np.where(single.se > 0, single.sources.quantile(1 - LEVEL) * single.se, np.nan)
+
+
+def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) -> SystemRanking:
+    """Rank systems by means of cells, shape (R, T, S); more is better."""
+    sample, arms = crossed(cells, seed, replicates), cells.shape[2]
+    single = studentized_contrasts(sample, ContrastMatrix(np.eye(arms)))
+    paired = studentized_contrasts(sample, AllPairs(arms))
+    nothing = few_values(sample.queries) if tell_nothing(cells.shape[1], arms) else None
+    own = OwnErrors.of_pairs(cells[0], seed, replicates) if len(cells) == 1 and paired.units >= FEW else None
+    return _ranking(single, paired, sample.replicates, nothing, k, replicates, own, cells.mean(axis=0))
+
+
+def _ranking(
+    single: Studentized,
+    paired: Studentized,
+    drawn: NDArray[np.float64],
+    nothing: slice | NDArray[np.bool_] | None,
+    k: int,
+    replicates: int,
+    own: OwnErrors | None,
+    means: NDArray[np.float64] | None = None,
+) -> SystemRanking:
+    """Return a ranking by scores where more is better; pairs in `nothing` stay undecided.
+
+    `means`, of systems on tasks, tell which differences are skewed.
+    """
+    arms = len(single.estimate)
+    quantile = allowing_for_resamples(LEVEL, len(drawn if own is None else own.values))
+    signs, hidden, skewed = paired.signs(LEVEL, own, quantile), np.zeros(len(paired.estimate), np.bool_), 0
+    if means is not None and paired.sources is not None:
+        t = np.divide(paired.estimate, paired.se, out=np.zeros_like(paired.se), where=paired.se > 0)
+        hidden, skewed = hidden_by_skewness(means, t, paired.sources.quantile(1 - LEVEL))
+        signs[hidden] = 0
+    if nothing is not None:
+        signs[nothing] = 0
+    ranks = rank_ranges_of_signs(signs, arms)
+    first = ranks[:, 0] == 1
+    best = best_of_arms(
+        single.estimate,
+        drawn,
+        paired,
+        level=LEVEL,
+        quantile=quantile,
+        own=own,
+        undecided=nothing,
+        possible=first,
+        hidden=hidden,
+    )
+    half = _half_lengths(single)
+    return SystemRanking(
+        single.estimate,
+        single.estimate - half,
+        single.estimate + half,
+        ranks,
+        best,
+        significance_tiers(signs, arms),
+        top_shares(drawn, 1),
+        top_shares(drawn, k),
+        replicates - len(drawn),
+        skewed,
+    )
+
+
+def few_values(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return where two tasks have the same difference of a pair, shape (P,): too few values for the t test.
+
+    Parameters
+    ----------
+    by_task : ndarray of float64, shape (T, S)
+        T is small.
+    """
+    first, second = np.triu_indices(by_task.shape[1], 1)
+    differences = np.sort(by_task[:, first] - by_task[:, second], axis=0)
+    size = np.abs(by_task).max(initial=0.0)
+    return np.asarray((np.diff(differences, axis=0) <= 1e-12 * size).any(axis=0))
+
+
+def resampled_systems(
+    values: NDArray[np.float64], method: ScoreAggregator, replicates: int, seed: int
+) -> NDArray[np.float64]:
+    """Return the scores of resamples, those without scores left out."""
+    seeds, tasks = (np.random.default_rng([seed, which]) for which in (0, 1))
+    of_seeds, of_tasks = counts(seeds, replicates, values.shape[0]), counts(tasks, replicates, values.shape[1])
+    found = method.resampled_scores(values, of_seeds, of_tasks)
+    kept = found[np.isfinite(found).all(axis=1)]
+    if len(kept) < 2:
+        raise ContenderDiverged(f"{method.name!r} scores the table, but only {len(kept)} resamples of its tasks")
+    return kept
+
+
+def studentized_scores(
+    wanted: Contrasts, scores: NDArray[np.float64], drawn: NDArray[np.float64], shape: tuple[int, ...]
+) -> Studentized:
+    """Return contrasts of scores that are no means: the fewer of seeds and tasks count for the whole variance."""
+    units = min(size for size in shape[:2] if size > 1)
+    return Studentized.from_replicates(
+        wanted.means(scores),
+        wanted.contrast_rows(drawn),
+        VarianceSources.only(wanted.count, units - 1.0),
+        units=units,
+        size=float(np.abs(scores).max()),
+    )
