@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -234,17 +234,9 @@ def bridges(counts: PairCounts) -> NDArray[np.int64]:
 def duplicates(board: VoteBoard) -> Probe:
     """Return how many votes were cast again by their judge, and how many games stand there from both sides."""
     votes = votes_with_points(board.source.frame)
-    names = votes.collect_schema().names()
-    told = votes
-    if "first" in names:  # a judgment in both orders is not recorded twice
-        low_left = (pl.col("winner").cast(pl.String) < pl.col("loser").cast(pl.String)) == pl.col("first")
-        told = votes.with_columns(query_id=pl.format("{} {}", pl.col("query_id").cast(pl.String), low_left))
-    again = repeats(told, board.votes.count)
-    if again is not None:
-        again = replace(again, queries=len(board.votes.query_names) > 1)
+    again = repeats(votes, board.votes.count)
     found = Findings(None, None, again, mirrored=mirrored_votes(votes))
-    order = " (in one order of sides)" if "first" in names else ""
-    answer = f"votes cast again{order}: {found.cast_again()}; games seen from both sides: {found.mirrored_games()}"
+    answer = f"{found.cast_again_title}: {found.cast_again()}; games seen from both sides: {found.mirrored_games()}"
     facts = {
         "cast_again": None if again is None else again.votes,
         "contradictions": None if again is None else again.contradictions,

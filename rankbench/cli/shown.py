@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import click
 
-from rankbench.cli.output import echo, json_option, print_notices, print_table, say, standard_output
+from rankbench.cli.output import PIPE_WIDTH, echo, json_option, print_notices, print_table, say, standard_output
 from rankbench.core.system import replace_file
 from rankbench.core.text import distinct, markdown, one_line, visible, visible_line, without_commands
 from rankbench.errors import SpecError
@@ -175,10 +175,11 @@ def _print(part: Part) -> None:
     if not isinstance(part, Table):
         from rich.console import Console
 
-        console = Console(file=standard_output())
+        # A pipe has no width: nothing is cut there, and a sentence is one line.
+        console = Console(file=standard_output(), width=None if standard_output().isatty() else PIPE_WIDTH)
         with console.capture() as captured:
             console.print(part)
-        echo(without_commands(captured.get()), nl=False)
+        echo(without_commands("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())), nl=False)
         return
     print_table(part.columns, part.rows, title=part.title)
 

@@ -80,24 +80,27 @@ class BiasedJudge:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Judges who voted on the same pair under the same query again.
+    """Judges who voted on the same pair under the same query again, with the same sides where sides are known.
 
     Attributes
     ----------
     votes : float
-        Votes beyond a judge's first on a pair and query.
+        Votes beyond a judge's first on a pair and query. A judgment in both orders of sides is none of them.
     contradictions : float
-        Pairs and queries on which a judge said different things.
+        Pairs and queries, with one order of sides, on which a judge said different things.
     sampled : float
         Share of the (judge, pair, query) that was looked at; numbers are scaled up from it.
     queries : bool
         There is more than one query.
+    sides : bool
+        The log has sides.
     """
 
     votes: float
     contradictions: float
     sampled: float
     queries: bool
+    sides: bool = False
 
 
 def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
@@ -253,6 +256,7 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
             pl.col("judge").cast(pl.String),
             pl.when(winner < loser).then(winner).otherwise(loser).alias("low"),
             pl.when(winner < loser).then(loser).otherwise(winner).alias("high"),
+            *([((winner < loser) == pl.col("first")).alias("low is left")] if "first" in names else []),
         ).hash(seed=20130501),
         query=pl.col("query_id").cast(pl.String).hash(seed=20130501),
         said=pl.when(tie).then(0).when(low_won).then(1).otherwise(2).cast(pl.Int8),
@@ -269,7 +273,7 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
         queries=pl.col("query").min() != pl.col("query").max(),
     ).collect(engine="streaming")
     counts = float(found["votes"][0] * step), float(found["contradictions"][0] * step)
-    return Repeats(*counts, 1 / step, bool(found["queries"][0]))
+    return Repeats(*counts, 1 / step, bool(found["queries"][0]), "first" in names)
 
 
 _RHO = 0.05

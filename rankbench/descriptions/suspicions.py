@@ -215,6 +215,12 @@ class Findings:
             return "not known"
         return count_and_first([f"{short_repr(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.biased_judges])
 
+    @property
+    def cast_again_title(self) -> str:
+        """Title of the count of `cast_again`."""
+        sides = self.repeats is not None and self.repeats.sides
+        return f"votes cast again{' (in one order of sides)' if sides else ''}"
+
     def cast_again(self) -> str:
         """Say how often judges voted on the same again."""
         if self.repeats is None:
@@ -246,7 +252,7 @@ class Findings:
         if self.biased_judges:
             found.append(f"position-biased judges: {self.favored_sides()}: a preferred side, {_BY_LOT}")
         if self.repeats is not None and self.repeats.votes:
-            found.append(f"votes cast again: {self.cast_again()}")
+            found.append(f"{self.cast_again_title}: {self.cast_again()}")
         if self.mirrored is not None:
             found.append(f"mirrored votes: {self.mirrored_games()}")
         if self.unsigned:

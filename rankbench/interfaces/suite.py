@@ -300,6 +300,9 @@ class Suite(Record):
         ``--dataset`` replaces it. Empty for protocols that take none.
     include : tuple of str
         Other suites whose experiments follow its own.
+    timed_votes : int
+        Votes of a simulated log that ``rankbench time`` counts and ranks beside the contenders: no protocol counts
+        votes within a block. 0: none.
     experiments : tuple of Experiment
         Its own.
     """
@@ -311,6 +314,7 @@ class Suite(Record):
     protocol: str = "btl"
     dataset: str = ""
     include: tuple[str, ...] = ()
+    timed_votes: int = Field(default=0, strict=True, ge=0, le=100_000_000)
     experiments: tuple[Experiment, ...] = ()
 
 

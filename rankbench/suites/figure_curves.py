@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from rankbench.core.text import grouped_digits, place_range_text
-from rankbench.interfaces.cell import RANKING, VOTES, Split
+from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, VOTES, Split
 from rankbench.interfaces.figure import (
     MOST_SERIES,
     ArmResults,
@@ -275,8 +275,8 @@ class Dots(FigureKind):
 
     In a race a plot for each metric and split (as design and held-out queries), at the largest n: means, or paired
     differences from one contender, with the intervals that the words of the page rest on. In a ranking of items: the
-    items of the first contender that matches, with the places that they may hold and, if `votes` is a metric, how many
-    votes they have.
+    items of the first contender that matches, with the places that they may hold, a star where they may be first, and,
+    if `votes` is a metric, how many votes they have.
 
     Prefer it for contenders at one n, and for the first items of a ranking.
     """
@@ -310,6 +310,7 @@ class Dots(FigureKind):
             dots = _items(results, arm) if arm else ()
             plots = [Plot(x_label=f"{score}{better}", dots=dots, notes=f"places{counted}")]
             bands = "95% intervals of each score alone; places hold all together"
+            bands += "; *: may be first" * (MAY_BE_FIRST in results.metrics)
             drawn = {arm.label} if arm else set()
         else:
             race, why = _last_with_results(results), f"the figure has room for the best {MOST_SERIES}"
@@ -381,7 +382,8 @@ def _items(results: ExperimentResults, arm: ArmResults) -> tuple[Dot, ...]:
     if results.layout == "series":
         # The last ones, in the order of time.
         order = list(range(len(units)))[-MOST_ITEMS:]
-    notes = [place_range_text(round(low[i]), round(high[i])) for i in range(len(units))]
+    first = results.values(n, arm.label, MAY_BE_FIRST, split) == 1 if MAY_BE_FIRST in results.metrics else low < 0
+    notes = [place_range_text(round(low[i]), round(high[i]), first=bool(first[i])) for i in range(len(units))]
     if votes is not None:
         notes = [f"{note},  {grouped_digits(round(votes[i]))}" for i, note in enumerate(notes)]
     return tuple(Dot(arm.label, units[i], float(score[i]), float(lower[i]), float(upper[i]), notes[i]) for i in order)

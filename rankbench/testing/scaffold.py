@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
@@ -248,13 +247,18 @@ def class_of(component: str) -> str:
 
 
 def _rankbench_source() -> str:
-    """Return what pip installs rankbench from: where it was installed from here, or its name on an index."""
+    """Return what pip installs rankbench from: the address that it was installed from here, or its name on an index.
+
+    A folder or a file is on this machine alone, so that what others read does not name it.
+    """
     record = metadata.distribution("rankbench").read_text("direct_url.json")
     found = json.loads(record) if record else {}
-    url = str(found.get("url", "rankbench"))
+    url = str(found.get("url", ""))
+    if not url or urlsplit(url).scheme == "file":
+        return "rankbench"
     if "vcs_info" in found:
         return f"{found['vcs_info']['vcs']}+{url}@{found['vcs_info'].get('commit_id', 'HEAD')}"
-    return url2pathname(urlsplit(url).path) if url.startswith("file:") else url
+    return url
 
 
 def _requires(compiled: bool) -> str:

@@ -8,7 +8,7 @@ from rankbench.errors import InputError, SpecError, StoreError
 from rankbench.interfaces.suite import in_gate
 from rankbench.reports.same_cells import other_differences
 from rankbench.store.published import holds_results, open_results
-from rankbench.tracking.comparison import Change, Comparison, Family, Margin, untested
+from rankbench.tracking.comparison import Change, Comparison, Family, Margin, place_of_row, untested
 from rankbench.tracking.quality_changes import quality_changes
 from rankbench.tracking.ranking_changes import is_arena_log, ranking_changes
 from rankbench.tracking.speed_changes import LARGER_BY, LARGER_BYTES, benchmark_files, speed_changes, timing_changes
@@ -84,7 +84,7 @@ def compare_results(
     if gate and not changes and kind != "a benchmark":
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
-    places = [_place(one) for one in changes]
+    places = [place_of_row(one) for one in changes]
     for pattern in gate if kind == "results" else ():
         if not any(in_gate((pattern,), *place) for place in places):
             changes.append(untested(f"gate {pattern}: nothing that both have fits it", ""))
@@ -109,8 +109,8 @@ def _of_folders(
             limit = margin or Margin()
             with open_results(base) as before, open_results(head) as after:
                 changes, notes = quality_changes(before, after, Family(limit, gate, level))
-                told = {_place(one) for one in changes if one.differs}
-                equal = {_place(one) for one in changes if one.matched} - told
+                told = {place_of_row(one) for one in changes if one.differs}
+                equal = {place_of_row(one) for one in changes if one.matched} - told
                 differing = other_differences(before, after, lambda *place: place in equal)
             limits.append(f"{limit} for quality" if speeds else str(limit))
         if speeds:
@@ -125,11 +125,6 @@ def _of_folders(
     if any(timed for _, timed in held) and not speeds:
         notes.append("only one of them has timings: speed and memory were not compared")
     return changes, notes, ", ".join(limits), differing
-
-
-def _place(change: Change) -> tuple[str, str]:
-    """Return the experiment and the contender of a row."""
-    return change.where.split(", n = ")[0].partition(":")[0], change.what
 
 
 def _kind(path: Path) -> str:

@@ -29,6 +29,9 @@ ROUNDING = 1e-9
 LEAST_ROWS = 3
 """Contenders whose spread tells a change of one from a change of all."""
 
+EVERY = "all contenders"
+"""Stands for the contender in a row of a whole experiment."""
+
 ChangeSubject: TypeAlias = Literal["quality", "speed", "memory", "ranking"]
 
 
@@ -161,13 +164,24 @@ class Comparison:
             said.append("Nothing could be compared.")
         if self.differing:
             said.append(f"{count_text(len(self.differing), 'other value')} changed by more than rounding.")
-        if gone:
-            said.append(f"Of base {gone:,} {'row was' if gone == 1 else 'rows were'} not tested.")
+        said += self._of_untested()
         if self.declared:
             said.append(f"Declared: {self.declared.rstrip('.')}.")
         elif self.undeclared:
             said.append("Nobody declared a change of results.")
         return " ".join(said)
+
+    def _of_untested(self) -> Iterator[str]:
+        """Yield how much of base was not tested, or in part."""
+        tested = {place_of_row(one) for one in self.changes if one.verdict != "not tested"}
+        counted: dict[bool, dict[str, set[tuple[str, str]]]] = {False: {}, True: {}}
+        for one in self.by_verdict("not tested"):
+            counted[place_of_row(one) in tested].setdefault(_noun(one), set()).add(place_of_row(one))
+        for partly, names in counted.items():
+            if count := sum(map(len, names.values())):
+                listed = " and ".join(count_text(len(one), noun) for noun, one in names.items())
+                said = "tested in part" if partly else "not tested"
+                yield f"Of base {listed} {'was' if count == 1 else 'were'} {said}."
 
     def _of_same_judgments(self) -> Iterator[str]:
         """Yield how many rows differ on the same judgments."""
@@ -222,6 +236,18 @@ class Comparison:
                 f"Most contenders move the same way by more than they differ ({moved[0]}{more}): a metric or the data "
                 "may have changed."
             )
+
+
+def place_of_row(change: Change) -> tuple[str, str]:
+    """Return the experiment and the contender of a row."""
+    return change.where.split(", n = ")[0].partition(":")[0], change.what
+
+
+def _noun(change: Change) -> str:
+    """Return what an untested row is about."""
+    if change.what in ("", EVERY):
+        return "experiment" if change.what else "gate pattern"
+    return "benchmark" if change.about == "speed" and ", n = " not in change.where else "contender"
 
 
 def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:

@@ -22,7 +22,16 @@ from rankbench.reports.experiment_data import Arm, Sampler, samplers_of
 from rankbench.stats.bootstrap import order_widening, widening
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SourceRecord, SuiteRecord
-from rankbench.tracking.comparison import ROUNDING, Change, ChangeEstimate, ChangeVerdict, Family, Margin, untested
+from rankbench.tracking.comparison import (
+    EVERY,
+    ROUNDING,
+    Change,
+    ChangeEstimate,
+    ChangeVerdict,
+    Family,
+    Margin,
+    untested,
+)
 
 _NO_SPREAD = 1e-12
 """Relative to the size of losses: a standard error below it is rounding."""
@@ -79,7 +88,7 @@ def quality_changes(base: StoredResults, head: StoredResults, family: Family) ->
         if not why:
             comparable.append(name)
         elif any(family.has_cell(name, label) for label in labels):
-            found.append(ChangeEstimate(untested(f"{name}: {why}", "all contenders")))
+            found.append(ChangeEstimate(untested(f"{name}: {why}", EVERY)))
     of_base = {sampler.experiment.name: sampler for sampler in samplers_of(base)}
     with one_blas_thread():
         for sampler in samplers_of(head):

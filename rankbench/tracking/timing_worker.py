@@ -19,11 +19,6 @@ from typing import Any
 
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
-GATE = "gate"
-"""The suite that ships for gates. A log is timed with it: no protocol counts votes within a block."""
-
-VOTES = 1_000_000
-
 
 class _Workload:
     """The reference: products, sorting, exponentials and gathers of fixed numbers, some 20 ms."""
@@ -79,7 +74,7 @@ class _Log:
 
 
 class _Timed:
-    """The contenders of a suite, each alone in its first block; with the suite `GATE` a log, too.
+    """The contenders of a suite, each alone in its first block, and a log of the votes that it asks for.
 
     Parameters
     ----------
@@ -116,13 +111,15 @@ class _Timed:
                 task = of[member.cell]
                 self.members.append((member.experiment, member.label, member.n, member.n_declared))
                 self.tasks.append(replace(task, cells={member.cell: task.cells[member.cell]}))
-        if setup["suite"] == GATE:
-            self.members.append(("log", "counting and ranking", VOTES, VOTES))
+        # An older version's suites ask for no votes.
+        self.votes = getattr(suite, "timed_votes", 0)
+        if self.votes:
+            self.members.append(("log", "counting and ranking", self.votes, self.votes))
 
     def call(self, at: int) -> tuple[str, str]:
         """Run the block with one contender, or rank the log; return a status and the reason."""
         if at == len(self.tasks):
-            self.log = self.log or _Log(VOTES)
+            self.log = self.log or _Log(self.votes)
             return self.log()
         task = self.tasks[at]
         cells = self.run_block(self.sources[task.source], task).cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from test_rules import board_of
 
 import rankbench
 from rankbench.audits import recording
+from rankbench.descriptions.describe import describe
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.interfaces.queries import Comparisons
 from rankbench.logs.log_filter import Filter
@@ -134,6 +136,23 @@ def test_duplicates_and_names_are_those_of_describe() -> None:
     )
     assert recording.duplicates(board_of(log)).facts == {"cast_again": 1.0, "contradictions": 1.0, "mirrored": None}
     assert recording.names_alike(board_of(log)).facts == {"alike": [["GPT-4", "gpt-4"]], "odd": []}
+
+
+def test_aggregate_and_describe_count_votes_cast_again_as_the_audit_does() -> None:
+    """A judge who is asked in both orders of sides votes twice, and not again."""
+    rng = np.random.default_rng(5)
+    pairs = [tuple(rng.permutation(["a", "b", "c", "d"])[:2]) for _ in range(120)]
+    log = judged(*((*pair, str(rng.choice(["left", "right", "tie"])), f"j{rng.integers(3)}", "q") for pair in pairs))
+    said = defaultdict(list)
+    for row in log.iter_rows(named=True):
+        won = {"left": row["left"], "right": row["right"]}.get(row["winner"])
+        said[row["judge"], row["left"], row["right"]].append(won)
+    again, otherwise = sum(len(one) - 1 for one in said.values()), sum(len({*one}) > 1 for one in said.values())
+    facts = recording.duplicates(board_of(log)).facts
+    assert (facts["cast_again"], facts["contradictions"]) == (again, otherwise)
+    words = f"{again}, by the same judge on the same pair (the log names no queries); {otherwise} times"
+    assert any(words in note for note in rankbench.aggregate(log).notes)
+    assert dict(describe(board_of(log).source.frame).lines)["votes cast again"].startswith(words)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -178,12 +178,15 @@ def test_the_log_that_the_gate_times_is_counted_and_ranked(monkeypatch: pytest.M
     assert log() == ("error", "ZeroDivisionError: division by zero")
 
 
-@pytest.mark.long
-def test_time_gate_times_a_log_of_a_million_votes(rankbench, tmp_path: Path) -> None:
-    shown = rankbench("time", "gate", "--only", "log/*", "--rounds", "2", "--out", str(tmp_path), "--format", "json")
+@pytest.mark.full
+def test_a_suite_says_how_many_votes_of_a_log_are_timed(rankbench, tmp_path: Path) -> None:
+    assert (load_suite("gate").timed_votes, load_suite("demo").timed_votes) == (1_000_000, 0)
+    suite = written(tmp_path / "own.toml", f"timed_votes = 3000\n{SUITE}")
+    only = ("--only", "log/*", "--rounds", "2", "--out", str(tmp_path / "out"))
+    shown = rankbench("time", str(suite), *only, "--format", "json")
     assert shown.exit_code == 0, shown.stderr
     (row,) = json.loads(shown.stdout)["times"]
-    assert (row["where"], row["contender"]) == ("log, n = 1,000,000", "counting and ranking")
+    assert (row["where"], row["contender"]) == ("log, n = 3,000", "counting and ranking")
     assert row["seconds"] > 0
 
 

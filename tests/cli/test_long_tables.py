@@ -1,4 +1,4 @@
-"""Tables of many rows: all of them in a pipe, at once; the first hundred on a terminal, and how many more."""
+"""Tables of many rows, whole in a pipe; a terminal has the first hundred, and how many more. Words are whole, too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import io
 import pytest
 
 from rankbench.cli import output
+from rankbench.cli.shown import Answer, show
+from rankbench.reports.document import Bullets, Column, Grid, Paragraph, terminal_of
 
 COLUMNS = ["place", "item", "score"]
 ROWS = [[f"{i} to {i + 3}", f"n{i * 37 % 1000}", "—" if i % 3 else f"{i / 7:.4f}"] for i in range(130)]
@@ -47,3 +49,18 @@ def test_a_terminal_gets_the_first_hundred(monkeypatch: pytest.MonkeyPatch) -> N
     assert lines[-1] == "and 30 more rows: a pipe, or a file (--out), has all of them"
     output.print_table(COLUMNS, ROWS[:100])
     assert "more row" not in stream.getvalue().splitlines()[-1]
+
+
+def test_a_pipe_gets_whole_words_and_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the width of the terminal, which a pipe has none of."""
+    monkeypatch.setenv("TERM", "dumb")
+    said = "a claim of many words " * 20
+    grid = Grid.from_rows([Column("claim"), Column("")], [["1", said], ["2", "short"]])
+    printed = Answer({}, [terminal_of([Paragraph(f"**{said.strip()}**"), grid, Bullets((said, said))])])
+    for stream, whole in ((io.StringIO(), True), (Terminal(), False)):
+        monkeypatch.setattr(output, "_kept", stream)
+        show(printed)
+        lines = stream.getvalue().splitlines()
+        assert sum(said.strip() in line for line in lines) == (4 if whole else 0)
+        assert all(line == line.rstrip() for line in lines)
+        assert whole or max(map(len, lines)) <= 80

@@ -320,7 +320,7 @@ def test_votes_cast_again_are_said() -> None:
     frame = votes(left=0.5, judges=3, again=True)
     again = line(frame, "votes cast again")
     assert again != "none"
-    assert f"votes cast again: {again}" in rankbench.aggregate(frame).notes
+    assert f"votes cast again (in one order of sides): {again}" in rankbench.aggregate(frame).notes
     # One query is none: the log does not ask several things of a pair.
     assert "by the same judge on the same pair (the log names no queries); " in again
     several = frame.with_columns(

@@ -147,11 +147,11 @@ def test_describe_counts_rows_and_points() -> None:
 
 def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
     log = pl.DataFrame(
-        {"left": ["x", "y", "x"], "right": ["y", "x", "z"], "preference": [0.9, 0.7, 0.2], "judge": ["j", "j", "k"]}
+        {"left": ["x", "x", "x"], "right": ["y", "y", "z"], "preference": [0.9, 0.3, 0.2], "judge": ["j", "j", "k"]}
     )
     found = describe(open_source(log).frame).facts["repeats"]
     assert (found.votes, found.contradictions) == (1, 1)
-    agreed = describe(open_source(log.with_columns(preference=pl.Series([0.9, 0.3, 0.2]))).frame).facts["repeats"]
+    agreed = describe(open_source(log.with_columns(preference=pl.Series([0.9, 0.7, 0.2]))).frame).facts["repeats"]
     assert (agreed.votes, agreed.contradictions) == (1, 0)
 
 

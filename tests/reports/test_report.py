@@ -24,12 +24,17 @@ from rankbench.data.cards import cards
 from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import SpecError, StoreError
 from rankbench.interfaces.protocol import NOBODY
+from rankbench.interfaces.suite import Figure
 from rankbench.reports.document import terminal_of
+from rankbench.reports.experiment_data import samplers_of
+from rankbench.reports.figures import SampledResults
 from rankbench.reports.footnotes import Group, data_lines, data_remarks
 from rankbench.reports.headline import partial
 from rankbench.reports.results import Results, report
 from rankbench.reports.standings import COLUMNS
+from rankbench.store.published import open_results
 from rankbench.store.records import SourceRecord
+from rankbench.suites.figure_curves import Dots
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "leaderboard-columns.md"
 
@@ -153,6 +158,10 @@ def test_items_that_may_be_first_are_marked(tmp_path: Path, first: tuple[float, 
     page = (tmp_path / "leaderboard.md").read_text()
     assert re.findall(r"^\| (\w) \| [^|]+ \| [^|]+ \| 1 to \d \* \|", page, re.M) == [*marked]
     assert page.count("can exclude some whose range begins with 1") == bool(marked)
+    with open_results(tmp_path) as results:
+        drawing = Dots().drawing(Figure(kind="dots", file="items"), SampledResults(*samplers_of(results)))
+    assert [dot.row for dot in drawing.plots[0][0].dots if " *," in dot.note] == [*marked]
+    assert drawing.bands.endswith("*: may be first")
 
 
 def test_every_column_is_documented_in_order() -> None:

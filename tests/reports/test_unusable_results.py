@@ -111,7 +111,7 @@ def test_folders_of_different_suites_or_data_are_not_compared(folder: Path, tmp_
     assert found.exit_code == 3
     assert [(one.where, one.verdict) for one in found.changes] == [("figure-3: it is gone", "not tested")]
     assert "new: experiment another" in found.notes
-    assert found.sentence() == "Nothing could be compared. Of base 1 row was not tested."
+    assert found.sentence() == "Nothing could be compared. Of base 1 experiment was not tested."
     manifest = json.loads((folder / "out" / "rows" / MANIFEST).read_text())
     manifest["suite"]["sources"][0]["fingerprint"] = "cd" * 32
     recorded(folder, manifest)

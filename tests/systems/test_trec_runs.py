@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import rankbench
 from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.run_measures import Measure
 from rankbench.data.readers.trec import TrecReader
 from rankbench.errors import InputError
 
@@ -178,7 +179,7 @@ def test_the_command_line_ranks_systems(tmp_path: Path) -> None:
         "'short' lacks 2 judged topics of 13 ('nothing', 't3'): each scores 0, which the mean counts, as in "
         "trec_eval -c",
         "'dense' has 1 topic of 13 that nobody judged ('unjudged'): no mean counts them",
-        "scores are 1 - ndcg:gain=identity,cutoff=10 of each topic",
+        "scores are nDCG@10 of each topic",
     ):
         assert note in said["notes"]
     assert "bm25" in CliRunner().invoke(main, arguments).stdout
@@ -385,6 +386,20 @@ def test_what_is_wrong_in_memory_is_named(runs: object, qrels: object, said: str
         rankbench.rank(runs, qrels=qrels)
 
 
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        ("ndcg:gain=identity,cutoff=10", "nDCG@10"), ("ndcg@5", "nDCG@5"), ("ndcg@9:gain=exp2", "1 - ndcg@9:gain=exp2"),
+        ("nDCG@9:discount=log2", "nDCG@9:discount=log2"), ("map", "AP"), ("map@100", "AP@100"), ("mrr@10", "RR@10"),
+        ("AP:relevant=2", "AP:relevant=2"), ("p@1", "P@1"), ("recall@100", "R@100"), ("r-precision", "Rprec"),
+        ("success@5", "Success@5"), ("rbp:p=0.5", "RBP:p=0.5"), ("rbp", "RBP"), ("err@20:top=3", "ERR@20:top=3"),
+        ("judged@7", "Judged@7"), ("precision:k=5", "1 - precision:k=5"),
+    ],
+)  # fmt: skip
+def test_a_measure_is_called_as_ir_measures_calls_it(loss: str, name: str) -> None:
+    assert Measure.parsed(loss).description() == f"scores are {name} of each topic"
+
+
 def test_judged_is_the_share_of_first_documents_with_a_judgment() -> None:
     """As `Judged@k` of ir_measures: of a list of fewer than k documents, the share of all."""
     qrels, runs = drawn(8)
@@ -395,7 +410,7 @@ def test_judged_is_the_share_of_first_documents_with_a_judgment() -> None:
             order = sorted(runs["dense"].get(topic, {}).items(), key=lambda pair: -pair[1])[:k]
             expected[topic] = sum(doc in qrels[topic] for doc, _ in order) / max(len(order), 1)
         assert dict(found.by_task.select("task", "score").iter_rows()) == pytest.approx(expected, abs=1e-12)
-        assert f"scores are {loss} of each topic" in found.notes
+        assert f"scores are Judged@{k} of each topic" in found.notes
     tied = {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}
     assert rankbench.rank(tied, qrels={"1": {"a": 0}}, loss="Judged@2").table["score"].to_list() == [
         pytest.approx(1 / 3)

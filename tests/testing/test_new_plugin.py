@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ import tomllib
 from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -23,9 +25,17 @@ from rankbench.plugin.loading import load
 from rankbench.suites.suite_files import load_suite
 from rankbench.testing.check import check_component
 from rankbench.testing.component_added import add_component, with_entry
-from rankbench.testing.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_all, write_plugin, write_suite
+from rankbench.testing.scaffold import (
+    COMPILED_KINDS,
+    PLUGIN_KINDS,
+    plugin_files,
+    write_all,
+    write_plugin,
+    write_suite,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
+HERE = Path.cwd().anchor / Path("ada")
 WRITTEN = [(kind, False) for kind in PLUGIN_KINDS] + [(kind, True) for kind in COMPILED_KINDS]
 
 
@@ -146,16 +156,33 @@ def test_an_entry_is_added_to_any_list(listed):
     assert tree.body[-1].body[-1].value.elts[-1].id == "C"
 
 
-def test_pages_do_not_begin_with_the_template_and_the_readme_says_where_rankbench_is(written):
+def test_pages_do_not_begin_with_the_template(written):
     folder = written("surrogate", False)
     readme = (folder / "README.md").read_text(encoding="utf-8")
     (marker,) = re.findall(":end-before: (.*)", (folder / "docs" / "index.md").read_text(encoding="utf-8"))
     pages, _, work = readme.partition(marker)
     assert "new plugin" not in pages
     assert "replace the formulas" in work
-    (source,) = re.findall(r"RANKBENCH:-([^}]+)}", work)
-    direct = metadata.distribution("rankbench").read_text("direct_url.json")
-    assert source == "rankbench" if direct is None else Path(source, "pyproject.toml").is_file() or "+" in source
+
+
+@pytest.mark.parametrize(
+    ("direct", "source"),
+    [
+        (None, "rankbench"),
+        ({"url": (HERE / "rankbench").as_uri(), "dir_info": {"editable": True}}, "rankbench"),
+        ({"url": (HERE / "rankbench-1.0-py3-none-any.whl").as_uri(), "archive_info": {}}, "rankbench"),
+        ({"url": (HERE / "rankbench").as_uri(), "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}, "rankbench"),
+        ({"url": "https://h/o/r", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}, "git+https://h/o/r@c0ffee"),
+        ({"url": "https://h/rankbench.whl", "archive_info": {}}, "https://h/rankbench.whl"),
+    ],
+)
+def test_a_plugin_names_no_folder_of_the_machine_that_wrote_it(direct, source, monkeypatch):
+    installed = SimpleNamespace(version="1.0", read_text=lambda name: direct and json.dumps(direct))
+    monkeypatch.setattr(metadata, "distribution", lambda name: installed)
+    files = plugin_files("rankbench-made", "rankbench_made", "made", "loss", compiled=False)
+    assert re.findall(r"RANKBENCH:-([^}]+)}", files["README.md"]) == [source]
+    here = (str(Path.home()), str(Path.cwd()), sys.prefix, str(HERE))
+    assert [name for name, text in files.items() if any(place in text for place in here if place != "/")] == []
 
 
 @pytest.mark.full

@@ -23,7 +23,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
 from rankbench.store.records import StoredCell
 from rankbench.tracking.compare import ALPHA, compare_results
-from rankbench.tracking.comparison import Change, ChangeSubject, Comparison, Family, Margin
+from rankbench.tracking.comparison import Change, ChangeSubject, Comparison, Family, Margin, untested
 from rankbench.tracking.comparison_page import cells_of, columns_of, comparison_json, comparison_markdown, how_to_read
 from rankbench.tracking.quality_changes import quality_changes
 
@@ -207,6 +207,23 @@ def test_rounding_is_no_change_and_the_smallest_change_is() -> None:
     assert only(base, MadeResults({"a": nudged}, cpu="another")).verdict == "rounding"  # the metric's own tolerance
     other = only(base, MadeResults({"a": losses + 0.01}, seed=8))
     assert (other.verdict, other.matched) == ("not significant", False)
+
+
+def test_what_is_not_tested_is_counted_by_what_it_is() -> None:
+    """A run with ``--only`` lacks contenders, each of which has several rows in base."""
+    losses = np.random.default_rng(6).normal(0.5, 0.1, (5, 6))
+    base, part = MadeResults({name: losses for name in "abc"}), MadeResults({"a": losses})
+    changes, _ = quality_changes(base, part, Family(NONE, (), ALPHA))
+    said = "The row is equal to the byte. Of base 2 contenders were not tested."
+    assert Comparison("b", "h", tuple(changes), "0", ALPHA).sentence() == said
+    whole, _ = quality_changes(base, MadeResults({"a": losses}, fingerprint="cd" * 32), Family(NONE, (), ALPHA))
+    said = "Nothing could be compared. Of base 1 experiment was not tested."
+    assert Comparison("b", "h", tuple(whole), "0", ALPHA).sentence() == said
+    fewer, _ = quality_changes(part, MadeResults({"a": losses[:2]}), Family(NONE, (), ALPHA))
+    said = "The row is equal to the byte. Of base 1 contender was tested in part."
+    assert Comparison("b", "h", tuple(fewer), "0", ALPHA).sentence() == said
+    pattern = untested("gate b: nothing that both have fits it", "")
+    assert Comparison("b", "h", (pattern,), "0", ALPHA).sentence().endswith("Of base 1 gate pattern was not tested.")
 
 
 def test_repetitions_that_are_gone_are_not_tested() -> None:

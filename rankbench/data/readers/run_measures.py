@@ -106,9 +106,16 @@ class Measure:
         )
 
     def description(self) -> str:
-        """Return what scores are, in words."""
-        named = self.loss is None or parse(self.text).name in MEASURES
-        return f"scores are {'' if named else '1 - '}{self.text} of each topic"
+        """Return what scores are, in words: the name of ir_measures, or one minus a loss without such a name."""
+        if self.loss is None:
+            return f"scores are Judged@{self.depth} of each topic"
+        written = parse(str(self.loss))
+        for name, spec in MEASURES.items():
+            if spec.name == written.name and spec.params.items() <= written.params.items():
+                more = {key: value for key, value in written.params.items() if key not in (*spec.params, "cutoff")}
+                _, colon, others = str(Spec(name, more)).partition(":")
+                return f"scores are {name}{f'@{self.depth}' if self.depth else ''}{colon}{others} of each topic"
+        return f"scores are {'' if self.loss.direction == 'maximize' else '1 - '}{self.text} of each topic"
 
     def counts(self, grades: DocumentValues) -> bool:
         """Return whether a topic has a relevant document, or needs none."""
