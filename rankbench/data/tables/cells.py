@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from rankbench.errors import InputError
-from rankbench.interfaces.reading import Reading, expression_of, has_wildcards
+from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
 
 EMPTY = (
     *("", "na", "n/a", "nan", "null", "none", "-", "\u2013", "\u2014", "?", "\\n"),
@@ -27,6 +27,23 @@ _WITH_ERROR = rf"^({NUMBER})\s*%?\s*(?:{_SIGN}\s*{NUMBER}\s*%?|\(\s*{_SIGN}?\s*{
 def text_of(name: str) -> pl.Expr:
     """Return a column's cells as texts without blanks around them; empty where nothing stands."""
     return pl.col(name).cast(pl.String).str.strip_chars().fill_null("")
+
+
+def name_of(name: str) -> pl.Expr:
+    """Return a column's cells as names: texts, whole numbers that stand as floats without the point."""
+    return text_of(name).str.replace(r"^(-?\d{1,15})\.0+$", "$1")
+
+
+def with_joined(frame: pl.LazyFrame, reading: Reading) -> tuple[pl.LazyFrame, Reading]:
+    """Return a table, and its reading, in which roles of several columns have one: ``Cup / 1`` of ``Cup`` and 1."""
+    joined = {}
+    for role in JOINED & reading.columns.keys():
+        if len(names := reading.all(role)) > 1:
+            joined[role] = " / ".join(names)
+            frame = frame.with_columns(
+                pl.concat_str([name_of(name) for name in names], separator=" / ").alias(joined[role])
+            )
+    return frame, reading.with_({role: (name,) for role, name in joined.items()}) if joined else reading
 
 
 def is_nothing(text: pl.Expr) -> pl.Expr:

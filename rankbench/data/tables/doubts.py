@@ -24,7 +24,9 @@ _SCORELINE = r"^-?\d{1,3}\s*[-:\u2013]\s*-?\d{1,3}$"
 _FLAGS = ("true", "false", "yes", "no")
 
 
-def refuse_blanks(raw: RawTable, names: Iterable[str], reading: Reading, *, more: Sequence[str] = ()) -> None:
+def refuse_blanks(
+    raw: RawTable, names: Iterable[str], reading: Reading, *, more: Sequence[str] = (), out: pl.Expr | None = None
+) -> None:
     """Ask about the first cell that may say nothing, in columns of names or of outcomes.
 
     Parameters
@@ -36,6 +38,8 @@ def refuse_blanks(raw: RawTable, names: Iterable[str], reading: Reading, *, more
         Words that it gives a meaning are no blanks.
     more : sequence of str
         Other meanings, beside ``missing``, that such a cell may have: ``tie``, ``last``.
+    out : Expr, optional
+        Rows that are left out: nothing in them is asked about.
 
     Raises
     ------
@@ -45,6 +49,8 @@ def refuse_blanks(raw: RawTable, names: Iterable[str], reading: Reading, *, more
     told = [word for words in reading.words.values() for word in words]
     columns = list(dict.fromkeys(names))
     blank = {name: is_nothing(text_of(name)) & ~says(text_of(name), told) for name in columns}
+    if out is not None:
+        blank = {name: bad & ~out for name, bad in blank.items()}
     facts = raw.frame.with_row_index("\0row").select(
         pl.col("\0row").filter(bad).min().alias(name) for name, bad in blank.items()
     )

@@ -1,0 +1,310 @@
+"""Votes are read as a reading says: every cell must fit, and what looks like something else is asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from rankbench.core.text import count_text, short_repr
+from rankbench.data.tables.cells import name_of, says, text_of, with_joined
+from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
+from rankbench.data.tables.doubts import (
+    refuse_alike,
+    refuse_blanks,
+    refuse_code,
+    refuse_grouped,
+    refuse_third,
+)
+from rankbench.data.tables.sides import LEFT_OUT
+from rankbench.data.tables.vote_outcomes import Outcome, missing_step, outcome_of, outcome_says, with_flag
+from rankbench.data.tables.vote_sides import shown_items, with_sides
+from rankbench.data.tables.whole_names import with_whole_names
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import Reading
+from rankbench.interfaces.row_weights import weightless
+from rankbench.interfaces.table_check import RawTable, ReadTable
+
+_LEAD, _OUT, _ROW = "\0lead", "\0out", "\0row"
+"""Columns beside those of the file; no user calls one so."""
+
+_BESIDE = ("judge", "time", "weight", "count")
+_FLAGS = {"0", "1", "true", "false", "yes", "no", "w", "l", "win", "loss"}
+
+
+def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
+    """Return votes under the names of the schema of comparisons, with the reading as it was applied.
+
+    Raises
+    ------
+    InputError
+        A column is not there, or a cell does not fit: with its row.
+    Unread
+        Values speak against the reading.
+    """
+    reading = reading.expanded(raw.schema().names())
+    frame, reading = with_joined(raw.frame, reading)
+    raw = replace(raw, frame=frame)
+    votes = _PairVotes if reading.one("loser") else _SidedVotes
+    return votes(raw, reading).read()
+
+
+@dataclass
+class _Votes:
+    """Votes while they are read.
+
+    Attributes
+    ----------
+    raw : RawTable
+        With one column for each role.
+    reading : Reading
+    """
+
+    raw: RawTable
+    reading: Reading
+
+    def __post_init__(self) -> None:
+        self.notes: list[str] = []
+
+    def read(self) -> ReadTable:
+        raise NotImplementedError
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The two columns of items."""
+        roles = ("winner", "loser") if self.reading.one("loser") else ("left", "right")
+        return self.reading.one(roles[0]), self.reading.one(roles[1])
+
+    def left_out(self) -> dict[str, pl.Expr]:
+        """Return which rows are left out, by what is said of them, but for those without an outcome."""
+        reading, found = self.reading, dict[str, pl.Expr]()
+        for name, words in reading.where.items():
+            found[f"whose {short_repr(name)} is not {'|'.join(words)}"] = ~says(text_of(name), words)
+        for name, words in reading.unless.items():
+            found[f"whose {short_repr(name)} is {'|'.join(filter(None, words))}"] = says(text_of(name), words)
+        if missing := reading.words.get("missing"):
+            found["without a name of an item"] = pl.any_horizontal(says(text_of(side), missing) for side in self.sides)
+        if by := reading.one("by"):
+            found[f"with nothing in {short_repr(by)}"] = text_of(by) == ""
+        if reading.one("self") == "drop":
+            found["of an item against itself"] = name_of(self.sides[0]) == name_of(self.sides[1])
+        for role in ("weight", "count"):
+            if name := reading.one(role):
+                found[f"whose {short_repr(name)} is 0"] = weightless(name)
+        return found
+
+    def counted(self, **facts: pl.Expr) -> dict[str, int]:
+        """Return sums of facts of rows, and note how many rows are left out."""
+        gone = self.left_out()
+        sums = [fact.fill_null(value=False).sum().alias(name) for name, fact in facts.items()]
+        sums += [rows.fill_null(value=False).sum().alias(f"{_OUT}{at}") for at, rows in enumerate(gone.values())]
+        if not sums:
+            return {}
+        with self.raw.reading():
+            found = self.raw.frame.select(sums).collect(engine="streaming").row(0, named=True)
+        for at, which in enumerate(gone):
+            if count := found.pop(f"{_OUT}{at}"):
+                self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
+        return found
+
+    def pairs(self, lead: pl.Expr, out: pl.Expr) -> pl.DataFrame:
+        """Return the different votes of the rows that are kept: two items, who won, and how many rows."""
+        left, right = (name_of(side).alias(name) for side, name in zip(self.sides, ("left", "right"), strict=True))
+        rows = self.raw.frame.select(left, right, lead.sign().alias("lead"), out.alias("out"))
+        with self.raw.reading():
+            return rows.filter(~pl.col("out")).group_by("left", "right", "lead").len().collect(engine="streaming")
+
+    def refuse_names(self, pairs: pl.DataFrame) -> list[str]:
+        """Return the names of the items, sorted; names alike and columns of more items are asked about."""
+        sides = self.sides
+        items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
+        if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
+            raise Unread(
+                f"{short_repr(sides[0])} and {short_repr(sides[1])} say {', '.join(items)}: flags, not names of items",
+                "--columns left=____,right=____,left_won=____,right_won=____",
+                code="flags",
+                path=self.raw.path,
+            )
+        refuse_alike(items, self.reading, self.raw, sides[0])
+        refuse_third(self.raw, sides, items, self.reading)
+        return items
+
+    def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
+        """Return the votes of some columns, with what goes with a vote beside them."""
+        roles = {role: names[0] for role, names in self.reading.columns.items() if names[0]}
+        names = self.raw.schema().names()
+        terms = covariate_terms(roles)
+        roles |= control_roles(terms, names, roles)
+        frame = self.raw.frame
+        groups = [[*self.sides], *([roles[role]] for role in ("judge", "query") if role in roles)]
+        frame = with_whole_names(frame, *groups)
+        query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
+        columns = [query.alias("query_id"), *chosen]
+        columns += [self.beside(role, roles[role]).alias(role) for role in _BESIDE if role in roles]
+        columns += control_expressions(roles)
+        if out is not None:
+            columns.append(out.alias(LEFT_OUT))
+        return replace(self.raw, frame=frame.select(columns), roles=roles)
+
+    def beside(self, role: str, name: str) -> pl.Expr:
+        """Return a column beside the vote; dates are read by their pattern."""
+        if role == "time" and (pattern := self.reading.one("dates")):
+            return text_of(name).str.to_date(date_format(pattern), strict=False)
+        return pl.col(name)
+
+
+class _PairVotes(_Votes):
+    """Votes of a column of winners and one of losers."""
+
+    def read(self) -> ReadTable:
+        reading, (winner, loser) = self.reading, self.sides
+        gone = self.left_out()
+        out = pl.any_horizontal(rows.fill_null(value=False) for rows in gone.values()) if gone else None
+        refuse_blanks(self.raw, [winner, loser], reading, out=out)
+        tie = [pl.col(name) for name in reading.all("tie")]
+        pairs = self.pairs(pl.lit(1.0), pl.lit(value=False) if out is None else out)
+        items = self.refuse_names(pairs)
+        if reading.source == "standard names":
+            _refuse_sorted_numbers(self.raw, pairs, winner, loser)
+        self.counted()
+        chosen = [pl.col(winner).alias("winner"), pl.col(loser).alias("loser")]
+        chosen += [column.alias("tie") for column in tie]
+        chosen += [pl.col(reading.one(role)).alias(role) for role in ("first", "rest_of_vote") if reading.one(role)]
+        says_pair = f"{winner} beat {loser}" + f", ties by {tie[0].meta.output_name()}" * bool(tie)
+        return ReadTable(self.table(chosen, out), reading, (says_pair, shown_items(items)), {}, tuple(self.notes))
+
+
+def _refuse_sorted_numbers(raw: RawTable, pairs: pl.DataFrame, winner: str, loser: str) -> None:
+    """Ask where names are numbers, and the winner's is never the lower one: scores, not names."""
+    left, right = (pairs[side].cast(pl.Float64, strict=False) for side in ("left", "right"))
+    if pairs.height > 4 and bool((left >= right).fill_null(value=False).all()):
+        raise Unread(
+            f"{short_repr(winner)} is never below {short_repr(loser)}: are they scores, not names of items?",
+            "--columns left=____,right=____,left_score=____,right_score=____; or name items by texts",
+            code="flags",
+            path=raw.path,
+        )
+
+
+class _SidedVotes(_Votes):
+    """Votes of two columns of items, and what says which of them won."""
+
+    def read(self) -> ReadTable:
+        if self.reading.one("winner"):
+            self.reading = with_sides(self.raw, self.reading)
+        reading = self.reading
+        if not reading.has("left", "right"):
+            raise Unread("which two columns hold the items is not said", "--columns left=____,right=____", code="sides")
+        outcome = outcome_of(reading)
+        against = None
+        if reading.one("tie") and reading.one("winner"):
+            outcome, against = with_flag(outcome, reading)
+        gone = [rows.fill_null(value=False) for rows in self.left_out().values()]
+        out = pl.any_horizontal(*gone, outcome.missing.fill_null(value=False))
+        # Of the columns of the outcome none is blank, but that a column of ties says it.
+        blank = [] if against is not None else list(outcome.columns)
+        more = ("tie",) if reading.one("winner") else ()
+        refuse_blanks(self.raw, [*self.sides, *blank], reading, more=more, out=out)
+        refuse_grouped(self.raw, list(outcome.columns) if outcome.numbers else [], reading)
+        self.refuse_unread(outcome, out, against)
+        if outcome.numbers:
+            refuse_code(
+                replace(self.raw, frame=self.raw.frame.filter(~out)), outcome.numbers, reading, places=outcome.places
+            )
+        lead = outcome.lead
+        counts = self.counted(
+            left=(lead > 0) & ~out, right=(lead < 0) & ~out, tie=(lead == 0) & ~out, missing=outcome.missing
+        )
+        if counts["missing"]:
+            words = [word or "an empty cell" for word in reading.words.get("missing", ())]
+            which = f"without an outcome ({', '.join(words)})" if words else "without a game"
+            self.notes.append(f"rankbench leaves out {count_text(counts['missing'], 'row', which)}")
+        pairs = self.pairs(lead, out)
+        items = self.refuse_names(pairs)
+        self.refuse_mirrored(pairs)
+        decisive = counts["left"] + counts["right"]
+        if decisive > 5 and not (counts["left"] and counts["right"]):
+            side = self.sides[0 if counts["left"] else 1]
+            self.notes.append(f"all {decisive:,} decisive votes are won by the item in {short_repr(side)}")
+        says_all = (f"{self.sides[0]} against {self.sides[1]}", outcome_says(reading, counts), shown_items(items))
+        return ReadTable(self.sided_table(outcome, out), reading, says_all, counts, tuple(self.notes))
+
+    def sided_table(self, outcome: Outcome, out: pl.Expr) -> RawTable:
+        """Return the votes with winner, loser, tie and side."""
+        left, right = (pl.col(side).cast(pl.String) for side in self.sides)
+        # A column of its own: Polars takes long to plan a query in which a long expression stands often.
+        raw = replace(self.raw, frame=self.raw.frame.with_columns(outcome.lead.fill_null(0.0).alias(_LEAD)))
+        first = pl.col(_LEAD) >= 0
+        chosen = [
+            pl.when(first).then(left).otherwise(right).alias("winner"),
+            pl.when(first).then(right).otherwise(left).alias("loser"),
+            (pl.col(_LEAD) == 0).alias("tie"),
+            first.alias("first"),
+            *(more.alias(name) for name, more in outcome.more.items()),
+        ]
+        return replace(self, raw=raw).table(chosen, out)
+
+    def refuse_unread(self, outcome: Outcome, out: pl.Expr, against: pl.Expr | None) -> None:
+        """Refuse the first row whose cells do not say who won, or whose column of ties says otherwise."""
+        wrong = {"unread": outcome.lead.is_null() & ~out}
+        if against is not None:
+            wrong["against"] = against & ~out
+        rows = self.raw.frame.with_row_index(_ROW)
+        with self.raw.reading():
+            found = rows.select(pl.col(_ROW).filter(bad).min().alias(key) for key, bad in wrong.items())
+            first = found.collect(engine="streaming").row(0, named=True)
+        bad = {key: row for key, row in first.items() if row is not None}
+        if not bad:
+            return
+        key = min(bad, key=bad.__getitem__)
+        with self.raw.reading():
+            texts = self.raw.frame.slice(bad[key], 1).select(text_of(name) for name in outcome.columns).collect().row(0)
+        path, row = self.raw.place(bad[key] + 1)
+        column = outcome.columns[0]
+        if key == "against":
+            what = f"the column {short_repr(self.reading.one('tie'))} says otherwise than {short_repr(texts[0])}"
+            raise InputError(f"{what}; --columns tie= reads the log without it", path=path, row=row, column=column)
+        shown = " and ".join(short_repr(text) for text in texts)
+        code = "word" if self.reading.one("winner") else "number"
+        odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
+        step = f"{missing_step(odd)} leaves such rows out"
+        raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
+
+    def refuse_mirrored(self, pairs: pl.DataFrame) -> None:
+        """Ask where each row has one that says the same from the other side."""
+        if self.reading.one("mirrored") or pairs["len"].sum() < 4:
+            return
+        turned = pl.col("left") > pl.col("right")
+        even = pairs.group_by(
+            pl.min_horizontal("left", "right").alias("low"),
+            pl.max_horizontal("left", "right").alias("high"),
+            pl.when(turned).then(-pl.col("lead")).otherwise(pl.col("lead")).alias("lead"),
+        ).agg(pl.col("len").filter(turned).sum().alias("one"), pl.col("len").filter(~turned).sum().alias("other"))
+        if bool((even["one"] == even["other"]).all()):
+            raise Unread(
+                "each row has a row that says the same from the other side",
+                "--columns mirrored=halve counts each game once, mirrored=keep twice",
+                code="mirrored",
+                path=self.raw.path,
+            )
+
+
+_DATES: Mapping[str, str] = {
+    "2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d",
+}  # fmt: skip
+
+
+def date_format(pattern: str) -> str:
+    """Return the format of dates that are written as 31 December 2024 is in the pattern: ``31/12/24``.
+
+    Raises
+    ------
+    InputError
+        The pattern is not that day.
+    """
+    found = re.sub("|".join(_DATES), lambda part: _DATES[part[0]], pattern)
+    if not {"%d"} <= set(re.findall("%.", found)) or not re.search("%[Yy]", found) or not re.search("%[mbB]", found):
+        raise InputError(f"dates={pattern}: write 31 December 2024 as the dates are written, as dates=31/12/24")
+    return found

@@ -1,0 +1,273 @@
+"""Outcomes of votes: who won, by words, points, margins, preferences, scores, places, games, or flags of both items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.cells import form_of, missing_number, name_of, number_of, says, text_of
+from rankbench.data.tables.outcomes import MOST_GAMES, SCORELINE
+from rankbench.data.tables.schemas import GAMES, SHARE
+from rankbench.data.tables.vote_sides import TIES, side_of, side_words
+from rankbench.errors import Unread
+from rankbench.interfaces.reading import Reading, names_text
+
+OUTCOMES = (
+    ("winner", "loser"),
+    ("winner",),
+    ("points",),
+    ("margin",),
+    ("preference",),
+    ("left_score", "right_score"),
+    ("left_place", "right_place"),
+    ("left_wins", "right_wins"),
+    ("left_won", "right_won"),
+)
+"""Roles that say who won."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Who won, as expressions of a row.
+
+    Attributes
+    ----------
+    lead : Expr
+        Above 0: the left won; below: the right did; 0: neither; null: the cells do not say.
+    missing : Expr
+        Rows that are left out, as a word says that the outcome is missing.
+    columns : tuple of str
+        Columns that say it.
+    numbers : mapping of str to Expr
+        Numbers by column, among which one may be a code.
+    wrong : str
+        What is wrong with cells that do not say who won.
+    more : mapping of str to Expr
+        Columns of shares, or of games.
+    places : bool
+        Whether the numbers are places.
+    """
+
+    lead: pl.Expr
+    missing: pl.Expr
+    columns: tuple[str, ...]
+    wrong: str
+    numbers: Mapping[str, pl.Expr] = field(default_factory=dict)
+    more: Mapping[str, pl.Expr] = field(default_factory=dict)
+    places: bool = False
+
+
+def outcome_roles(reading: Reading) -> tuple[str, ...]:
+    """Return the roles of a reading that say who won.
+
+    Raises
+    ------
+    Unread
+        There are none, or several.
+    """
+    found = [roles for roles in OUTCOMES if reading.has(*roles)]
+    found = [roles for roles in found if roles != ("winner",) or ("winner", "loser") not in found]
+    if len(found) == 1:
+        return found[0]
+    both = listed([" and ".join(roles) for roles in found])
+    raise Unread(
+        f"{both} each say who won" if found else "no column says who won",
+        "keep one of them, as --columns winner=" if found else
+        "--columns winner=____ --words LEFT=____,RIGHT=____,tie=____, or left_score=____,right_score=____",
+        code="roles" if found else "outcome",
+    )  # fmt: skip
+
+
+def outcome_of(reading: Reading) -> Outcome:
+    """Return who won, of a reading with two columns of items and what says which of them did."""
+    roles = outcome_roles(reading)
+    return _OF[roles](reading)
+
+
+def _of_words(reading: Reading) -> Outcome:
+    winner = reading.one("winner")
+    said, missing = text_of(winner), reading.words.get("missing", ())
+    lead = pl.lit(None, pl.Float64)
+    if told := side_words(reading):
+        for meaning, words in told.items():
+            lead = pl.when(says(said, words)).then(side_of(meaning, reading)).otherwise(lead)
+    else:
+        name = name_of(winner)
+        lead = pl.when(name == name_of(reading.one("left"))).then(1.0).otherwise(lead)
+        lead = pl.when(name == name_of(reading.one("right"))).then(-1.0).otherwise(lead)
+    tied = says(said, reading.words.get("tie", TIES))
+    lead = pl.when(tied & lead.is_null()).then(0.0).otherwise(lead)
+    if told:
+        wrong = f"{{}} is none of the words of {listed(list(told))}: --words WORD of them, tie= or missing="
+    else:
+        sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
+        wrong = f"{{}} is neither of the two items in {sides}, nor a tie: --words tie=____ or missing=____"
+    return Outcome(lead, _is_missing(said, missing), (winner,), wrong)
+
+
+def _is_missing(text: pl.Expr, words: tuple[str, ...]) -> pl.Expr:
+    return says(text, words) if words else pl.lit(value=False)
+
+
+def _number(name: str, reading: Reading) -> tuple[pl.Expr, pl.Expr]:
+    """Return the number of a column, and where it is missing."""
+    text, words = text_of(name), reading.words.get("missing", ())
+    value = number_of(text, form_of(reading))
+    return value, missing_number(text, value, words) if words else pl.lit(value=False)
+
+
+def _of_points(reading: Reading) -> Outcome:
+    name = reading.one("points")
+    value, missing = _number(name, reading)
+    return _graded(name, value, missing, "{} is no share of points of the left, a number from 0 to 1", reading)
+
+
+def _of_preference(reading: Reading) -> Outcome:
+    name = reading.one("preference")
+    value, missing = _number(name, reading)
+    share = pl.when(value == 0).then(0.5).when((value >= 1) & (value <= 2)).then(2 - value)
+    wrong = "{} is no preference: a number from 1, where the left won, to 2, where the right did, or 0"
+    return _graded(name, share, missing, wrong, reading, code=False)
+
+
+def _graded(name: str, share: pl.Expr, missing: pl.Expr, wrong: str, reading: Reading, *, code: bool = True) -> Outcome:
+    """Return the outcome of the left's share; between 0 and 1, but for a half, a vote is divided."""
+    share = pl.when((share >= 0) & (share <= 1)).then(share)
+    graded = pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share)
+    lead = pl.when(graded.is_not_null()).then(1.0).otherwise(share - 0.5)
+    numbers = {name: _number(name, reading)[0]} if code else {}
+    return Outcome(lead, missing, (name,), wrong, numbers, {SHARE: graded})
+
+
+def _of_margin(reading: Reading) -> Outcome:
+    name = reading.one("margin")
+    value, missing = _number(name, reading)
+    return Outcome(value, missing, (name,), "{} is no number that says by how much the left won")
+
+
+def _of_two(kind: str) -> Callable[[Reading], Outcome]:
+    def of_two(reading: Reading) -> Outcome:
+        names = (reading.one(f"left_{kind}"), reading.one(f"right_{kind}"))
+        values, gone = _both(names, reading)
+        difference = values[0] - values[1]
+        lead = -difference if kind == "place" else difference
+        what = "two places" if kind == "place" else "the scores, two numbers,"
+        sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
+        wrong = f"{{}} are not {what} of {sides}"
+        columns = tuple(dict.fromkeys(names))
+        numbers = dict(zip((f"\0{at}" for at in (0, 1)), values, strict=True)) if len(columns) == 1 else {}
+        numbers = numbers or dict(zip(names, values, strict=True))
+        return Outcome(lead, gone, columns, wrong, numbers, places=kind == "place")
+
+    return of_two
+
+
+def _both(names: tuple[str, str], reading: Reading) -> tuple[list[pl.Expr], pl.Expr]:
+    """Return the number of the left and that of the right: of a column each, or both of one, ``2-1``."""
+    if names[0] != names[1]:
+        (left, out), (right, gone) = (_number(name, reading) for name in names)
+        return [left, right], out | gone
+    text, words = text_of(names[0]), reading.words.get("missing", ())
+    values = [number_of(text.str.extract(SCORELINE, group)) for group in (1, 2)]
+    out = _is_missing(text, words)
+    for value in values:
+        out |= missing_number(text, value, words) if words else pl.lit(value=False)
+    return values, out
+
+
+def _of_games(reading: Reading) -> Outcome:
+    names = tuple(reading.one(role) for role in ("left_wins", "right_wins", "ties") if reading.one(role))
+    both = [_number(name, reading) for name in names]
+    if names[0] == names[1]:
+        values, out = _both((names[0], names[1]), reading)
+        both = [*((value, out) for value in values), *both[2:]]
+    games = [
+        pl.when(value.is_between(0, MOST_GAMES) & (value == value.floor())).then(value).cast(pl.Int64)
+        for value, _ in both
+    ]
+    games += [pl.lit(0, pl.Int64)] * (3 - len(games))
+    total = pl.sum_horizontal(*games, ignore_nulls=False)
+    out = pl.any_horizontal(*(missing for _, missing in both)) | (total == 0).fill_null(value=False)
+    lead = pl.when(total.is_not_null()).then(1.0)
+    wrong = f"{{}} do not say how many games each side won: whole numbers from 0 to {MOST_GAMES:,}"
+    return Outcome(lead, out, tuple(dict.fromkeys(names)), wrong, {}, dict(zip(GAMES, games, strict=True)))
+
+
+_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+
+
+def _of_flags(reading: Reading) -> Outcome:
+    names = tuple(reading.one(role) for role in ("left_won", "right_won", "tie") if reading.one(role))
+    words = reading.words.get("missing", ())
+    values = [
+        pl.coalesce(text_of(name).str.to_lowercase().replace_strict(_TRUTH, default=None), number_of(text_of(name)))
+        for name in names
+    ]
+    won, lost = values[:2]
+    half = (won == 0.5) & (lost == 0.5)
+    tied = values[2] if len(values) > 2 else ((won == 0) & (lost == 0)).cast(pl.Float64)
+    one = (won + lost + tied == 1) & pl.all_horizontal(value.is_in([0.0, 1.0]) for value in values)
+    lead = pl.when(half).then(0.0).when(one).then(won - lost)
+    out = pl.any_horizontal(_is_missing(text_of(name), words) for name in names)
+    return Outcome(lead, out, names, "{} do not say who won: one of them is 1, the others 0, or both are 0 of a tie")
+
+
+_OF: dict[tuple[str, ...], Callable[[Reading], Outcome]] = {
+    ("winner",): _of_words,
+    ("points",): _of_points,
+    ("margin",): _of_margin,
+    ("preference",): _of_preference,
+    ("left_score", "right_score"): _of_two("score"),
+    ("left_place", "right_place"): _of_two("place"),
+    ("left_wins", "right_wins"): _of_games,
+    ("left_won", "right_won"): _of_flags,
+}
+
+
+def with_flag(outcome: Outcome, reading: Reading) -> tuple[Outcome, pl.Expr]:
+    """Return an outcome by words beside a column of ties, and where the two contradict each other."""
+    name = reading.one("tie")
+    text = text_of(name)
+    flag = pl.coalesce(text.str.to_lowercase().replace_strict(_TRUTH, default=None), number_of(text)) == 1
+    said = text_of(outcome.columns[0])
+    blank = (said == "") | said.str.to_lowercase().is_in(["null", "none", "nan", "na"])
+    against = ((flag & (outcome.lead != 0)) | (~flag & (outcome.lead == 0))).fill_null(value=False)
+    lead = pl.when(flag & (blank | outcome.lead.is_null())).then(0.0).otherwise(outcome.lead)
+    found = Outcome(lead, outcome.missing, outcome.columns, outcome.wrong, outcome.numbers, outcome.more)
+    return found, against
+
+
+def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
+    """Return the part of the line that states who won, with the number of rows of each outcome."""
+    roles = outcome_roles(reading)
+    left, right = reading.one("left"), reading.one("right")
+    if roles == ("winner",) and (told := side_words(reading)):
+        words = {**told, "tie": reading.words.get("tie", TIES)}
+        by_side = {1.0: counts["left"], -1.0: counts["right"], 0.0: counts["tie"]}
+        parts = [
+            f"{'|'.join(given)} = {meaning} {by_side[side_of(meaning, reading) or 0.0]:,}"
+            for meaning, given in words.items()
+            if meaning != "tie" or counts["tie"]
+        ]
+        return f"{reading.one('winner')}: {', '.join(parts)}"
+    names = list(dict.fromkeys(reading.one(role) for role in roles))
+    how = {
+        "winner": "names the item that won",
+        "points": "is the share of points of the first",
+        "margin": "is by how much the first won",
+        "preference": "is 1 where the first won, 2 where the second did",
+        "left_score": "more is better",
+        "left_place": "less is better",
+        "left_wins": "games won",
+        "left_won": "flags",
+    }[roles[0]]
+    ties = f", ties {counts['tie']:,}" if counts["tie"] else ""
+    return f"{', '.join(names)} ({how}): {left} {counts['left']:,}, {right} {counts['right']:,}{ties}"
+
+
+def missing_step(cell: str) -> str:
+    """Return the option that leaves rows with a cell out."""
+    return f"--words {names_text({'missing': (cell,)})}"

@@ -1,0 +1,289 @@
+"""Sides of a vote: which two columns hold its items, and which of them a winner's column names.
+
+Words name columns, so nobody can turn them: ``home=H`` says that H means the item in the column home. Where nothing is
+told, the winner's column must name in every row one of its two items, or one of their two columns, or the part in which
+the names of these differ (``a`` of ``model_a`` and ``model_b``), or say that neither won.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import polars as pl
+
+from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.cells import name_of, says, text_of
+from rankbench.errors import InputError, Unread, nearest
+from rankbench.interfaces.reading import MEANINGS, Reading, names_text
+from rankbench.interfaces.table_check import RawTable
+
+TIES = ("tie", "draw")
+"""Words, in small letters, that say that neither won."""
+
+_SAMPLE = 1_000
+_MOST_COLUMNS = 40
+_MOST_WORDS = 12
+_SHOWN = 6
+
+
+class Pair(NamedTuple):
+    """Two columns that a winner's column names one of in every row: by items, by columns, or by parts of names."""
+
+    left: str
+    right: str
+    how: str
+
+
+def name_words(name: str) -> list[str]:
+    """Return the words that a column's name is made of, in small letters: ``[model, a]`` of ``modelA``."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", "_", name.strip())
+    return [part for part in re.split(r"[\W_]+", split.lower()) if part]
+
+
+def differing_words(left: str, right: str) -> tuple[str, str] | None:
+    """Return the one word in which two names of several words differ: a and b of model_a and model_b."""
+    one, other = name_words(left), name_words(right)
+    if len(one) != len(other) or len(one) < 2:
+        return None
+    different = [(x, y) for x, y in zip(one, other, strict=True) if x != y]
+    return different[0] if len(different) == 1 else None
+
+
+def side_of(meaning: str, reading: Reading) -> float | None:
+    """Return the side that a meaning of words is: 1 for the left, -1 for the right, 0 for a tie; else None."""
+    sides = {"tie": 0.0, "left": 1.0, "right": -1.0}
+    sides |= dict.fromkeys(reading.all("left"), 1.0) | dict.fromkeys(reading.all("right"), -1.0)
+    return sides.get(meaning)
+
+
+def side_words(reading: Reading) -> dict[str, tuple[str, ...]]:
+    """Return the words that mean columns, by column."""
+    return {meaning: words for meaning, words in reading.words.items() if meaning not in MEANINGS[2:]}
+
+
+def with_sides(raw: RawTable, reading: Reading) -> Reading:
+    """Return the reading of a winner's column with its two columns of items, and the words that mean these.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+        Expanded; it has a winner and no loser.
+
+    Raises
+    ------
+    InputError
+        A word means a column that is not one of the two.
+    Unread
+        No pair of columns fits, or several do.
+    """
+    given = [reading.one("left"), reading.one("right")]
+    names = raw.schema().names()
+    if told := side_words(reading):
+        if not all(given):
+            columns = [name for name in names if name in told]
+            if len(columns) != 2 or any(name and name not in columns for name in given):
+                raise Unread(
+                    "which two columns hold the items is not said",
+                    f"--columns left=____,right=____,{names_text({'winner': reading.all('winner')})}",
+                    code="sides",
+                    path=raw.path,
+                )
+            reading = reading.with_({"left": (columns[0],), "right": (columns[1],)})
+        for meaning in told:
+            if side_of(meaning, reading) is None:
+                known = ["tie", "missing", *reading.all("left"), *reading.all("right")]
+                raise InputError(
+                    f"words: {meaning!r} is none of the columns of items{nearest(meaning, known)}", path=raw.path
+                )
+        return reading
+    if "name" in reading.words and all(given):
+        return reading
+    found = list(_pairs(raw, reading, given if all(given) else _candidates(raw, reading)))
+    if "name" in reading.words:
+        found = [pair for pair in found if pair.how == "items"]
+    pairs = list(dict.fromkeys((pair.left, pair.right) for pair in found))
+    if len(pairs) > 1:
+        both = " or ".join(f"{short_repr(x)} and {short_repr(y)}" for x, y in pairs[:3])
+        raise Unread(
+            f"{short_repr(reading.one('winner'))} may name one of {both}",
+            "--columns left=____,right=____",
+            code="sides",
+            path=raw.path,
+        )
+    if not pairs:
+        raise _no_words(raw, reading)
+    return _worded(raw, reading, found)
+
+
+def _told_words(reading: Reading) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of ties, and those of rows to leave out."""
+    return (*TIES, *reading.words.get("tie", ())), reading.words.get("missing", ())
+
+
+def _candidates(raw: RawTable, reading: Reading) -> list[str]:
+    """Return the columns that may hold items: those without another role, of single values."""
+    taken = {name for role, names in reading.columns.items() if role not in ("left", "right") for name in names}
+    schema = raw.schema()
+    flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
+    given = [name for name in (reading.one("left"), reading.one("right")) if name]
+    found = [name for name in flat if name not in taken]
+    return found if len(found) <= _MOST_COLUMNS else [*given, *found[:_MOST_COLUMNS]]
+
+
+def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Pair]:
+    """Yield the pairs of columns that the winner's column names one of in every row."""
+    ties, missing = _told_words(reading)
+    said = text_of(reading.one("winner"))
+    with raw.reading():
+        rows = raw.frame.filter(~says(said, missing))
+        sample = rows.head(_SAMPLE).select(
+            name_of(reading.one("winner")).alias("\0said"), *(name_of(name).alias(name) for name in among)
+        )
+        cells = sample.collect()
+        words = _words(rows, said, ties)
+    by_word = list(_by_words(words, among, cells))
+    columns = {name: cells[name] for name in among}
+    says_name = {name: columns[name] == cells["\0said"] for name in among}
+    tied = cells["\0said"].str.to_lowercase().is_in([word.lower() for word in ties])
+    likely = [
+        (x, y)
+        for x, y in combinations(among, 2)
+        if bool((says_name[x] | says_name[y] | tied).all())
+        and bool((says_name[x] | says_name[y]).any())
+        and not bool((columns[x] == columns[y]).all())
+    ]
+    yield from _whole(rows, reading, likely, by_word, ties)
+
+
+def _whole(
+    rows: pl.LazyFrame,
+    reading: Reading,
+    likely: Sequence[tuple[str, str]],
+    by_word: Sequence[Pair],
+    ties: Sequence[str],
+) -> Iterator[Pair]:
+    """Yield the pairs that fit in all rows, of those that fit in the first."""
+    said = name_of(reading.one("winner"))
+    tied = says(text_of(reading.one("winner")), ties)
+    pairs = [*(Pair(x, y, "items") for x, y in likely), *by_word]
+    facts = []
+    for at, (x, y, how) in enumerate(pairs):
+        left, right = name_of(x), name_of(y)
+        fits = (left != "") & (right != "")
+        if how == "items":
+            fits &= (said == left) | (said == right) | tied
+        facts.append(fits.all().alias(str(at)))
+    if facts:
+        fit = rows.select(facts).collect(engine="streaming").row(0)
+        yield from (pair for pair, true in zip(pairs, fit, strict=True) if true)
+
+
+def _words(rows: pl.LazyFrame, said: pl.Expr, ties: Sequence[str]) -> list[str]:
+    """Return the words of a column that are no ties, as they are written; none where they are many."""
+    found = rows.select(said=said).filter(~says(pl.col("said"), ties)).unique().head(_MOST_WORDS + 1)
+    words = found.collect(engine="streaming")["said"].sort().to_list()
+    return words if len(words) <= _MOST_WORDS else []
+
+
+def _by_words(words: Sequence[str], among: Sequence[str], cells: pl.DataFrame) -> Iterator[Pair]:
+    """Yield the pairs of columns whose names, or the part in which these differ, are all words that there are."""
+    low = {re.sub(r"^(-?\d+)\.0+$", r"\1", word.lower()) for word in words}
+    if not low:
+        return
+    for x, y in combinations(among, 2):
+        names = {x.strip().lower(), y.strip().lower()}
+        if len(names) == 2 and low <= names:
+            yield Pair(x, y, "columns")
+        parts = differing_words(x, y)
+        if parts is None or not low <= set(parts) or names == set(parts):
+            continue
+        # Parts of names fit many pairs; two columns of one kind of things are meant.
+        if set(cells[x]) & set(cells[y]):
+            yield Pair(x, y, "parts")
+
+
+def _worded(raw: RawTable, reading: Reading, found: Sequence[Pair]) -> Reading:
+    """Return the reading with the words that mean the two columns, where they are no names of items."""
+    x, y = found[0].left, found[0].right
+    hows = {pair.how for pair in found}
+    ties, missing = _told_words(reading)
+    said = text_of(reading.one("winner"))
+    with raw.reading():
+        rows = raw.frame.filter(~says(said, missing))
+        words = rows.select(said=said).unique().head(_MOST_WORDS + 1).collect(engine="streaming")["said"].to_list()
+        own = [word.lower() for word in (*ties, *(words if hows != {"items"} else []), x, y)]
+        named = raw.frame.select(
+            pl.any_horizontal(name_of(name).str.to_lowercase().is_in(own) for name in (x, y)).any()
+        )
+        clash = bool(named.collect(engine="streaming").item())
+    if "name" not in reading.words and (len(hows) > 1 or clash):
+        raise Unread(
+            f"the words of {short_repr(reading.one('winner'))} are names of items, and mean columns or ties as well",
+            f"--words {names_text({x: ('____',), y: ('____',), 'tie': ('____',)})}; or name=* for names of items alone",
+            code="ambiguous",
+            path=raw.path,
+            column=reading.one("winner"),
+        )
+    reading = reading.with_({"left": (x,), "right": (y,)})
+    meant: dict[str, tuple[str, ...]] = {}
+    how = found[0].how
+    if how != "items":
+        of = {"columns": (x.strip(), y.strip()), "parts": differing_words(x, y)}[how]
+        for side, part in zip((x, y), of or (), strict=True):
+            if same := tuple(sorted(word for word in words if says_plain(word) == part.lower())):
+                meant[side] = same
+    tied = tuple(sorted(word for word in words if word.lower() in TIES))
+    if tied := (*reading.words.get("tie", ()), *tied):
+        meant["tie"] = tied
+    return reading.model_copy(update={"words": {**meant, **reading.words, **({"tie": tied} if tied else {})}})
+
+
+def says_plain(word: str) -> str:
+    """Return a word in small letters, a whole number without its point."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", word.lower())
+
+
+def _no_words(raw: RawTable, reading: Reading) -> Unread:
+    """Return the question of what the words of a winner's column mean."""
+    winner, sides = reading.one("winner"), [reading.one("left"), reading.one("right")]
+    said = text_of(winner)
+    with raw.reading():
+        rows = raw.frame.filter(~says(said, reading.words.get("missing", ())))
+        counted = rows.group_by(said.alias("said")).len().sort("len", "said", descending=[True, False]).head(_SHOWN + 1)
+        words = counted.collect(engine="streaming").rows()
+    if all(sides) and (odd := _capitals(raw, rows, winner, sides)) is not None:
+        return odd
+    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
+    more = ", .." if len(words) > _SHOWN else ""
+    blanks = {side or role: ("____",) for side, role in zip(sides, ("LEFT", "RIGHT"), strict=True)}
+    which = "" if all(sides) else "--columns left=LEFT,right=RIGHT "
+    return Unread(
+        f"the column says {shown}{more}: neither names of the two items of a row, nor of their columns",
+        f"{which}--words {names_text({**blanks, 'tie': ('____',), 'missing': ('____',)})}",
+        code="words",
+        path=raw.path,
+        column=winner,
+    )
+
+
+def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
+    """Return the question of a winner who is one of the two items in other capitals; None: there is none."""
+    said, left, right = text_of(winner), name_of(sides[0]), name_of(sides[1])
+    low = said.str.to_lowercase()
+    near = (low == left.str.to_lowercase()) | (low == right.str.to_lowercase())
+    odd = rows.filter((said != left) & (said != right) & near)
+    with raw.reading():
+        found = odd.select(said.alias("said"), left.alias("left"), right.alias("right")).head(1).collect().rows()
+    for text, x, y in found:
+        what = f"{short_repr(text)} is neither {short_repr(x)} nor {short_repr(y)}: capitals differ"
+        return Unread(f"{what}; write each name in one way", code="capitals", path=raw.path, column=winner)
+    return None
+
+
+def shown_items(items: Sequence[str]) -> str:
+    """Return how many items there are, and the first of them."""
+    return f"{len(items):,} items ({listed(list(items), 4)})"
