@@ -34,7 +34,7 @@ from rankbench.audits.recording import (
 )
 from rankbench.audits.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.data.tables.checks import default_of, not_judged
+from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator

@@ -16,7 +16,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from rankbench.core.component import Record, first_problem
-from rankbench.data.tables.checks import built_in
+from rankbench.data.tables.kinds import built_in
 from rankbench.errors import InputError, nearest
 
 VARIABLE = "RANKBENCH_CARDS"

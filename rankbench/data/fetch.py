@@ -23,7 +23,7 @@ from rankbench.core.system import replacement
 from rankbench.data.cards import Card, CardFile, card_folders, cards
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.choose import with_meanings
-from rankbench.data.tables.checks import table_kind
+from rankbench.data.tables.kinds import table_kind
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.plugin.manager import get

@@ -24,6 +24,9 @@ JOINED = frozenset({"left", "right", "query", "item", "system", "task", "judge",
 VALUES = frozenset({"cells", "mirrored", "self", "alike", "numbers", "dates", "control", "predictions", "by"})
 """Roles that name no column: they say how something is read."""
 
+NO_COLUMNS = VALUES | {"ignore"}
+"""Roles whose columns, if they have any, are not read."""
+
 MEANINGS = ("left", "right", "tie", "missing", "last", "more", "less", "name")
 """Meanings of words, beside the names of the columns of items."""
 
@@ -115,6 +118,8 @@ class Reading(Record):
         Path of the rows in nested JSON, as ``results.*task.*metric``.
     where, unless : dict of str to tuple of str
         Rows that are read, and rows that are not: words, or patterns, by column.
+    turned : dict of str to tuple of str
+        Rows in which the words of the two sides mean each other's.
     format : str
         Name of the format that it adds to.
     source : str
@@ -145,6 +150,7 @@ class Reading(Record):
     rows: str = ""
     where: Names = Field(default_factory=dict)
     unless: Names = Field(default_factory=dict)
+    turned: Names = Field(default_factory=dict)
     format: str = ""
     source: str = "told"
     known: tuple[str, ...] = ()
@@ -163,7 +169,7 @@ class Reading(Record):
         InputError
             A key is not known, or has another type.
         """
-        tables = ("columns", "words", "where", "unless")
+        tables = ("columns", "words", "where", "unless", "turned")
         found = dict(data)
         for name in tables:
             if isinstance(found.get(name), Mapping):
@@ -179,14 +185,14 @@ class Reading(Record):
     def to_toml(self) -> str:
         """Return the text of a reading file, which `from_toml` reads back."""
         lines = [f"{key} = {_toml(value)}" for key in ("format", "rows") if (value := getattr(self, key))]
-        for head in ("columns", "words", "where", "unless"):
+        for head in ("columns", "words", "where", "unless", "turned"):
             if table := getattr(self, head):
                 lines += [*([""] if lines else []), f"[{head}]"]
                 lines += [f"{_toml_key(key)} = {_toml(names)}" for key, names in table.items()]
         return "\n".join(lines) + "\n"
 
     def __bool__(self) -> bool:
-        return bool(self.columns or self.words or self.rows or self.where or self.unless or self.format)
+        return bool(self.columns or self.words or self.rows or self.where or self.unless or self.turned or self.format)
 
     def one(self, role: str) -> str:
         """Return the first column of a role; empty: it has none."""
@@ -209,7 +215,8 @@ class Reading(Record):
         ignored = (*self.columns.get("ignore", ()), *other.columns.get("ignore", ()))
         columns = {**self.columns, **other.columns, **({"ignore": ignored} if ignored else {})}
         update: dict[str, Any] = {"columns": columns, "words": {**self.words, **other.words}}
-        update |= {"where": {**self.where, **other.where}, "unless": {**self.unless, **other.unless}}
+        for name in ("where", "unless", "turned"):
+            update[name] = {**getattr(self, name), **getattr(other, name)}
         update |= {"rows": other.rows or self.rows}
         if other:
             update["source"] = f"{self.source}, {other.source}" if self else other.source
@@ -254,8 +261,8 @@ class Reading(Record):
 
     def read(self) -> set[str]:
         """Return the columns that it reads."""
-        roles = {name for role, given in self.columns.items() if role not in VALUES | {"ignore"} for name in given}
-        return (roles | self.where.keys() | self.unless.keys()) - {""}
+        roles = {name for role, given in self.columns.items() if role not in NO_COLUMNS for name in given}
+        return (roles | self.where.keys() | self.unless.keys() | self.turned.keys()) - {""}
 
     def unread(self, names: Iterable[str]) -> list[str]:
         """Return the columns of a table that it neither reads nor ignores."""

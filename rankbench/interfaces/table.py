@@ -10,17 +10,18 @@ import re
 import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.core.component import Component, JudgmentKind
 from rankbench.core.text import plain_name
 from rankbench.errors import InputError, nearest
+from rankbench.interfaces.reading import NO_COLUMNS, Reading
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.interfaces.table_check import RawTable, TableCheck
+    from rankbench.interfaces.table_check import RawTable, ReadTable, TableCheck
 
 ROWS_SHOWN = 3
 """Rows that a reading is shown with."""
@@ -167,6 +168,10 @@ class TableKind(Component):
     roles : tuple of str
         Roles of ``--columns`` for a column of this kind. rankbench tries kinds that have one of the given roles, and
         every kind if none has one.
+    shapes : tuple of tuple of str
+        Roles of columns that say together all that such a table must say, each by itself. Empty: its columns.
+    beside : tuple of str
+        Roles that its columns may have besides.
     judgments : tuple of JudgmentKind
         Judgments in it for aggregators, the kind of a row (see `as_judgments`) first. Empty: nothing is aggregated.
     words : str
@@ -240,6 +245,8 @@ class TableKind(Component):
     optional: ClassVar[tuple[str, ...]] = ()
     marks: ClassVar[tuple[str, ...]]
     roles: ClassVar[tuple[str, ...]] = ()
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    beside: ClassVar[tuple[str, ...]] = ()
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ()
     words: ClassVar[str] = ""
     method: ClassVar[str] = ""
@@ -308,6 +315,31 @@ class TableKind(Component):
         user wrote, as ``--columns``, are never among them.
         """
         return []
+
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return a table under the names of this kind, as a reading says; by default each role is a column.
+
+        Parameters
+        ----------
+        raw : RawTable
+        reading : Reading
+            With all roles of one of `shapes`.
+
+        Raises
+        ------
+        InputError
+            A column is not there, or a cell does not fit: with its row.
+        Unread
+            Values speak against the reading: see `rankbench.data.tables.doubts`.
+        """
+        import polars as pl
+
+        from rankbench.interfaces.table_check import ReadTable
+
+        applied = reading.expanded(raw.schema().names())
+        roles = {role: names[0] for role, names in applied.columns.items() if names[0] and role not in NO_COLUMNS}
+        frame = raw.frame.select(pl.col(name).alias(role) for role, name in roles.items())
+        return ReadTable(replace(raw, frame=frame, roles=roles), applied, (", ".join(roles.values()),))
 
     @abstractmethod
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:

@@ -19,7 +19,8 @@ from rankbench.data.fetch import CardDataset
 from rankbench.data.readers.choose import PartsReader, choose_reader, is_pattern, part_files, with_meanings
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import fetched, is_address, piped, scan_fetched, shown_address
-from rankbench.data.tables.checks import default_of, not_judged, table_kind, table_of
+from rankbench.data.tables.checks import table_of
+from rankbench.data.tables.kinds import default_of, not_judged, table_kind
 from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Reader, existing, remarks_kept

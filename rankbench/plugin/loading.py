@@ -28,7 +28,7 @@ from rankbench.plugin import registry
 from rankbench.plugin.blocked import is_blocked
 from rankbench.plugin.registry import HOOK, Origin, Registry, plural_of
 
-BROUGHT_BY = {"claim": "suites", "figure": "suites", "model": "methods"}
+BROUGHT_BY = {"format": "tables", "claim": "suites", "figure": "suites", "model": "methods"}
 """Built-in entry points that are not named after the kind of component that they bring."""
 
 TWO_LINES = f"`@rankbench.hookimpl` / `def {HOOK}(): return [...]`"

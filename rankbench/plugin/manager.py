@@ -21,7 +21,7 @@ from rankbench.interfaces.figure import FigureKind
 from rankbench.interfaces.suite import Claim, ContenderEntry, Experiment, Figure
 from rankbench.plugin import registry
 from rankbench.plugin.loading import Loader, PluginStatus
-from rankbench.plugin.registry import SUITE, Origin, base_of
+from rankbench.plugin.registry import FORMAT, SUITE, Origin, base_of
 
 C = TypeVar("C", bound=Component)
 """Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
@@ -178,7 +178,12 @@ def names(kind: str) -> list[str]:
 
 def suites() -> dict[str, Path]:
     """Return the suite files by name."""
-    return plugins(SUITE).registry.suites()
+    return plugins(SUITE).registry.files(SUITE)
+
+
+def formats() -> dict[str, Path]:
+    """Return the files of known formats by name."""
+    return plugins(FORMAT).registry.files(FORMAT)
 
 
 def origin(kind: str, name: str) -> Origin:

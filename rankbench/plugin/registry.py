@@ -43,14 +43,14 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 @hookspec
 def rankbench_register() -> list[type[Component] | Path]:
-    """Return component classes and suite files, of any kind and in any order.
+    """Return component classes, suite files and format files, of any kind and in any order.
 
     Returns
     -------
     list of type[Component] or pathlib.Path
         Classes, not instances: a class has its kind from its base (`rankbench.Aggregator`,
-        ...). A path is that of a suite's TOML file; the suite's name is the file's without
-        ``.toml``. Nothing is read, downloaded or looked up here.
+        ...). A path is that of a suite's TOML file, or of a known format's (``NAME.format.toml``); its name is the
+        file's without these endings. Nothing is read, downloaded or looked up here.
 
     Notes
     -----
@@ -59,8 +59,10 @@ def rankbench_register() -> list[type[Component] | Path]:
     return []
 
 
-SUITE = "suite"
-"""Suites are listed beside components, but they are files, not classes."""
+SUITE, FORMAT = FILES = ("suite", "format")
+"""Suites and known formats are listed beside components, but they are files, not classes."""
+
+_FORMAT_ENDING = ".format.toml"
 
 
 KINDS = {
@@ -88,9 +90,9 @@ def kind_of(word: str) -> str:
     SpecError
         There is no such kind.
     """
-    words = {name: kind for kind in (*KINDS, SUITE) for name in (kind, plural_of(kind))}
+    words = {name: kind for kind in (*KINDS, *FILES) for name in (kind, plural_of(kind))}
     if word not in words:
-        raise SpecError(f"there is no kind {word!r}{nearest(word, [*KINDS, SUITE])}")
+        raise SpecError(f"there is no kind {word!r}{nearest(word, [*KINDS, *FILES])}")
     return words[word]
 
 
@@ -166,13 +168,13 @@ class Registry:
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[str, tuple[Any, Origin]]] = {kind: {} for kind in (*KINDS, SUITE)}
+        self._found: dict[str, dict[str, tuple[Any, Origin]]] = {kind: {} for kind in (*KINDS, *FILES)}
         # By identity: what a class says of itself (its module, its hash) is its own.
         self._origins: dict[int, Origin] = {}
         self._contested: dict[tuple[str, str], tuple[str, Origin, Origin]] = {}
 
     def add(self, found: object, origin: Origin) -> str:
-        """Register one thing that the hook returned, a component class or the path of a suite file.
+        """Register one thing that the hook returned, a component class or the path of a file.
 
         Returns
         -------
@@ -185,7 +187,8 @@ class Registry:
             It is neither, it is not complete, or its name is taken.
         """
         if isinstance(found, Path):
-            return f"{SUITE}/{self._add_suite(found, origin)}"
+            kind = FORMAT if found.name.endswith(_FORMAT_ENDING) else SUITE
+            return f"{kind}/{self._add_file(kind, found, origin)}"
         if isinstance(found, type):
             kind = kind_of_class(found)
             return f"{kind}/{self._add_class(kind, found, origin)}"
@@ -212,15 +215,16 @@ class Registry:
         self._origins[id(found)] = origin
         return name
 
-    def _add_suite(self, found: Path, origin: Origin) -> str:
+    def _add_file(self, kind: str, found: Path, origin: Origin) -> str:
         try:
             found.open("rb").close()
         except (OSError, ValueError) as error:
-            raise PluginError(f"suite file {found} cannot be read: {error}") from error
+            raise PluginError(f"{kind} file {found} cannot be read: {error}") from error
         if found.suffix != ".toml":
-            raise PluginError(f"suite file {found} has a name that does not end in .toml")
-        name = _name(found.stem, f"the name of suite file {found}")
-        self._put(SUITE, name, found, origin)
+            raise PluginError(f"{kind} file {found} has a name that does not end in .toml")
+        stem = found.name.removesuffix(_FORMAT_ENDING) if kind == FORMAT else found.stem
+        name = _name(stem, f"the name of {kind} file {found}")
+        self._put(kind, name, found, origin)
         return name
 
     def _put(self, kind: str, name: str, found: type[Component] | Path, origin: Origin) -> None:
@@ -272,9 +276,9 @@ class Registry:
         found: type[Component] = self._entry(kind, name)[0]
         return found
 
-    def suites(self) -> dict[str, Path]:
-        """Return the suite files by name, sorted by name."""
-        return {name: self._found[SUITE][name][0] for name in self.names(SUITE)}
+    def files(self, kind: str) -> dict[str, Path]:
+        """Return the suite files, or the format files, by name, sorted by name."""
+        return {name: self._found[kind][name][0] for name in self.names(kind)}
 
     def origin(self, kind: str, name: str) -> Origin:
         """Return who registered a component or a suite.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.tables.checks import table_kind
+from rankbench.data.tables.kinds import table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.cell import MAY_BE_FIRST, VOTES, CellResult, Layout, Split

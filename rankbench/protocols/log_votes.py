@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from rankbench.core.component import Component
 from rankbench.core.text import count_text, listed
-from rankbench.data.tables.checks import judgments_of, table_kind
+from rankbench.data.tables.checks import judgments_of
+from rankbench.data.tables.kinds import table_kind
 from rankbench.data.tables.order_log import load_orders, single_ballots, take_orders
 from rankbench.descriptions.suspicions import name_notes, suspicious_votes
 from rankbench.errors import InputError

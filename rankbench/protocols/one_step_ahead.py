@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.component import Component
-from rankbench.data.tables.checks import judgments_of, table_kind
+from rankbench.data.tables.checks import judgments_of
+from rankbench.data.tables.kinds import table_kind
 from rankbench.data.tables.times import TimeUnit, in_units
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.data.tables.checks import default_of, not_judged
+from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.drawing.canvas import TitledDrawing

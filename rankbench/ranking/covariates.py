@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import plain_name
-from rankbench.data.tables.checks import default_of
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.covariates import ControlTerm, sided_columns
+from rankbench.data.tables.kinds import default_of
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes

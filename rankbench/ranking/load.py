@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 
 from rankbench.core.component import JudgmentKind
-from rankbench.data.tables.checks import not_judged
+from rankbench.data.tables.kinds import not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankbench.core.runtime import LOG_SEED, one_blas_thread, settle_runtime
 from rankbench.core.spec import parse
 from rankbench.core.text import count_text
-from rankbench.data.tables.checks import default_of, not_judged
+from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.times import (
     TimeUnit,
     comparable_time,

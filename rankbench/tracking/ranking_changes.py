@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED, one_blas_thread, settle_runtime
 from rankbench.core.spec import parse
-from rankbench.data.tables.checks import default_of
 from rankbench.data.tables.comparisons import ComparisonTable
+from rankbench.data.tables.kinds import default_of
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, replicates_of, scales_of

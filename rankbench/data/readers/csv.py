@@ -17,7 +17,8 @@ from pydantic import Field
 from rankbench.core.text import listed, short_repr
 from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import scannable
-from rankbench.data.tables.checks import checked, clear, knows, recognized, table_kinds
+from rankbench.data.tables.checks import checked, clear, knows, recognized
+from rankbench.data.tables.kinds import table_kinds
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
 from rankbench.interfaces.table import said_columns

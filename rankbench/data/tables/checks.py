@@ -9,44 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
 from rankbench.core.text import exception_text, listed
 from rankbench.data.readers.frame_source import streamed
-from rankbench.data.tables import rankbench_register
+from rankbench.data.tables.kinds import built_in, table_kind, table_kinds
 from rankbench.data.tables.row_conditions import asked_columns, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, PluginError, SpecError, closest
+from rankbench.errors import InputError, PluginError, closest
 from rankbench.interfaces.dataset import remark, remark_columns
 from rankbench.interfaces.table import QUERY, TableKind, columns_text, proposed, said_columns
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
-from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
-
-
-def built_in() -> dict[str, TableKind]:
-    """Return the built-in kinds by name, also while plugins are loaded."""
-    return {kind.name: kind() for kind in rankbench_register()}
-
-
-def table_kind(name: str) -> TableKind:
-    """Return the kind of table of that name.
-
-    Raises
-    ------
-    SpecError
-        There is none; the message has the nearest.
-    """
-    return manager.get(TableKind, name)
-
-
-def table_kinds() -> list[TableKind]:
-    """Return all kinds in the order in which they are asked: the built-in ones, then plugins' by name."""
-    ours = list(built_in())
-    theirs = [name for name in manager.names(TableKind.kind) if name not in ours]
-    return [table_kind(name) for name in (*ours, *theirs)]
 
 
 def recognized(names: Collection[str], kinds: Sequence[TableKind] | None = None) -> TableKind | None:
@@ -123,23 +98,6 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
             f"column {name!r} is missing, which {kind} must have{near} (columns here: {listed(names)})", path=path
         )
     return kind
-
-
-def default_of(kind: TableKind, fact: Literal["method", "history", "suite"]) -> str:
-    """Return a kind of table's method (or that of scores over time) or suite: its own, or of the kind of its rows."""
-    own = getattr(kind, fact)
-    if own or not kind.judgments:
-        return str(own)
-    return next((getattr(k, fact) for k in built_in().values() if k.row == kind.row), "")
-
-
-def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:
-    """Return the error of a table of another kind than those that aggregators, or a suite for logs, can be given."""
-    # Score tables have a subcommand of their own.
-    kinds = [other for other in table_kinds() if "measurements" not in other.judgments]
-    words = [other.words or other.name for other in kinds if getattr(other, wanted)]
-    those = " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-    return SpecError(f"{what} holds {kind}, not judgments: {those}")
 
 
 _MOST = 4

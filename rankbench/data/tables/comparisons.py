@@ -30,15 +30,18 @@ from rankbench.data.tables.covariates import (
 )
 from rankbench.data.tables.outcome_readings import level_winners
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
+from rankbench.data.tables.read_votes import read_votes
 from rankbench.data.tables.schemas import GAMES, REST, SHARE, comparisons_schema
 from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided
 from rankbench.data.tables.times import TimeReading, time_reading
+from rankbench.data.tables.vote_outcomes import OUTCOMES
 from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import MOST_VOTES, NOTHING, votes_counted, with_counts
 from rankbench.interfaces.table import ColumnReading, TableKind, columns_text
-from rankbench.interfaces.table_check import MISSING, RawTable, TableCheck
+from rankbench.interfaces.table_check import MISSING, RawTable, ReadTable, TableCheck
 
 
 class ComparisonTable(TableKind):
@@ -52,6 +55,11 @@ class ComparisonTable(TableKind):
     columns: ClassVar[tuple[str, ...]] = ("query_id", "winner", "loser")
     optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "time", "tie", "first", REST)
     marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(roles if roles[0] == "winner" else ("left", "right", *roles) for roles in OUTCOMES),
+        ("left", "right", "winner"),
+    )
+    beside: ClassVar[tuple[str, ...]] = ("query", "judge", "time", "weight", "count", "tie", "ties", "first", REST)
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
     words: ClassVar[str] = "votes"
     method: ClassVar[str] = "bradley-terry:penalty=firth"
@@ -95,6 +103,14 @@ class ComparisonTable(TableKind):
             if "mirrored" in roles:
                 frame = halved(frame, sides=bool(terms))
         return replace(raw, frame=frame, roles=roles)
+
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return votes under the names of the schema; see `TableKind.read`."""
+        found = read_votes(raw, reading)
+        if reading.one("mirrored") != "halve":
+            return found
+        frame = halved(found.table.frame, sides=bool(covariate_terms(found.table.roles)))
+        return replace(found, table=replace(found.table, frame=frame))
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return how the first rows may be read as votes; see `TableKind.readings`."""

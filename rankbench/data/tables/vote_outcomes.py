@@ -98,6 +98,8 @@ def _of_words(reading: Reading) -> Outcome:
         name = name_of(winner)
         lead = pl.when(name == name_of(reading.one("left"))).then(1.0).otherwise(lead)
         lead = pl.when(name == name_of(reading.one("right"))).then(-1.0).otherwise(lead)
+    for column, words in reading.turned.items():
+        lead = pl.when(says(text_of(column), words)).then(-lead).otherwise(lead)
     tied = says(said, reading.words.get("tie", TIES))
     lead = pl.when(tied & lead.is_null()).then(0.0).otherwise(lead)
     if told:

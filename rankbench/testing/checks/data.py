@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.spec import Spec
-from rankbench.data.tables.checks import built_in, judgments_of, recognized, table_kinds, table_of, validate
+from rankbench.data.tables.checks import judgments_of, recognized, table_of, validate
+from rankbench.data.tables.kinds import built_in, table_kinds
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import reason

@@ -1,0 +1,194 @@
+"""Known formats: a catalogue of public files, one TOML file each, and whether a table is of one of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError
+
+from rankbench.core.component import Record, first_problem
+from rankbench.core.text import listed
+from rankbench.data.tables.doubts import first_cells, numbers_rows
+from rankbench.data.tables.kinds import kind_of
+from rankbench.data.tables.vote_outcomes import outcome_of
+from rankbench.errors import InputError, SpecError, Unread, nearest
+from rankbench.interfaces.reading import Names, Reading, fits
+from rankbench.interfaces.table_check import RawTable, ReadTable
+from rankbench.plugin import manager
+
+QUESTIONS = frozenset(
+    {
+        *("code", "summary", "mirrored", "second-key", "twice", "third", "capitals", "number-form", "self", "index"),
+        *("blank", "alike"),
+    }
+)
+"""Codes of questions about a table that is of a format; others say that it is of none."""
+
+
+class Sample(Record):
+    """A small file of a format, or one that only looks so.
+
+    Attributes
+    ----------
+    file : str
+        Its name.
+    text : str
+    scores : dict of str to float
+        Scores of items by the usual method, where they are known.
+    why : str
+        Why it is not of the format.
+    """
+
+    file: str
+    text: str
+    scores: dict[str, float] = Field(default_factory=dict)
+    why: str = ""
+
+
+class Format(Record):
+    """A known format of files.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"votes", "ballots", "clicks", "scores"}
+    origin : str
+        Its public source; ``from`` in the file.
+    verified : {"read", "code", "header", "none"}
+        What was seen: real files, the code that writes them, their headers in public code, or nothing.
+    needs : tuple of str
+        Columns that must be there, spelled so.
+    also : tuple of str
+        Columns, or patterns, that are known and not read.
+    refuse : str
+        Advice, where such a file is known and not read.
+    agree : dict of str to tuple of str
+        Columns by role that must say of each row what the others do; then any column may stand beside.
+    example, unlike : Sample
+        A file of the format, and one that only looks so.
+    """
+
+    name: str
+    kind: Literal["votes", "ballots", "clicks", "scores"]
+    origin: str = Field(alias="from")
+    verified: Literal["read", "code", "header", "none"]
+    needs: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    rows: str = ""
+    header: int = 1
+    refuse: str = ""
+    columns: Names = Field(default_factory=dict)
+    words: Names = Field(default_factory=dict)
+    where: Names = Field(default_factory=dict)
+    unless: Names = Field(default_factory=dict)
+    turned: Names = Field(default_factory=dict)
+    agree: Names = Field(default_factory=dict)
+    example: Sample | None = None
+    unlike: Sample | None = None
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Return the format of a TOML file, called as the file is.
+
+        Raises
+        ------
+        SpecError
+            A key is missing, is not known, or has another type.
+        """
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        for name in ("columns", "words", "where", "unless", "turned", "agree"):
+            if name in data:
+                data[name] = _many(data[name])
+        try:
+            return cls(name=path.name.removesuffix(".toml").removesuffix(".format"), **data)
+        except ValidationError as error:
+            where, reason = first_problem(error)
+            raise SpecError(f"{path}: {where}: {reason}") from error
+
+    @property
+    def reading(self) -> Reading:
+        """What its columns mean."""
+        parts = {name: getattr(self, name) for name in ("columns", "words", "where", "unless", "turned", "rows")}
+        return Reading(**parts, format=self.name, source=f"format {self.name}", known=(*self.needs, *self.also))
+
+    def unknown(self, raw: RawTable) -> list[str]:
+        """Return the columns that it does not know; a column that numbers the rows is no matter."""
+        names = [name for name in raw.schema().names() if not any(fits(name, one) for one in (*self.needs, *self.also))]
+        if not names:
+            return []
+        cells = first_cells(raw, names)
+        return [name for name in names if not numbers_rows(cells.get(name, ["x"]))]
+
+
+def _many(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table in which a text stands for a list of it alone."""
+    return {key: (text,) if isinstance(text, str) else text for key, text in table.items()}
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """Return all formats by name, plugins' too."""
+    return {name: Format.load(path) for name, path in manager.formats().items()}
+
+
+def named_format(name: str) -> Format:
+    """Return the format of a name.
+
+    Raises
+    ------
+    SpecError
+        There is none.
+    """
+    if name not in formats():
+        raise SpecError(f"there is no format {name!r}{nearest(name, formats())}; rankbench list formats")
+    return formats()[name]
+
+
+def fitting(raw: RawTable, entry: Format, told: Reading) -> ReadTable | str | None:
+    """Return a table as a format reads it; why it is not of the format, where its columns are there; or None.
+
+    Raises
+    ------
+    Unread
+        It is of the format, and values speak against it; or the format is known and refused.
+    """
+    names = raw.schema().names()
+    if not set(entry.needs) <= set(names):
+        return None
+    ignored = told.columns.get("ignore", ())
+    unknown = [name for name in entry.unknown(raw) if not any(fits(name, pattern) for pattern in ignored)]
+    if unknown and not entry.agree:
+        return f"the format does not know {'the column' if len(unknown) == 1 else 'columns'} {listed(unknown)}"
+    if entry.refuse:
+        raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known", path=raw.path)
+    reading = entry.reading.adding(told)
+    try:
+        if entry.agree and (odd := _disagreement(raw, entry, reading)):
+            return odd
+        return kind_of(reading).read(raw, reading)
+    except Unread as error:
+        if error.code in QUESTIONS:
+            raise
+        return error.message.split("\n", 1)[0]
+    except InputError as error:
+        return error.message
+
+
+def _disagreement(raw: RawTable, entry: Format, reading: Reading) -> str:
+    """Return what is wrong where two columns do not say the same of who won; empty: they do."""
+    sides = {role: names for role, names in entry.columns.items() if role in ("left", "right")}
+    first = outcome_of(reading.with_(sides))
+    other = outcome_of(reading.model_copy(update={"columns": {**sides, **entry.agree}}))
+    out = first.missing.fill_null(value=False)
+    differ = (first.lead.sign() != other.lead.sign()).fill_null(value=True) & ~out
+    with raw.reading():
+        rows = raw.frame.with_row_index("\0row").filter(differ).select("\0row").head(1).collect(engine="streaming")
+    for row in rows["\0row"]:
+        place = raw.place(row + 1)[1]
+        both = listed([name for names in entry.agree.values() for name in names])
+        return f"{both} do not say the same of who won as {listed(list(first.columns))} does (row {place})"
+    return ""

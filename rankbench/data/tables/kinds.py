@@ -1,0 +1,105 @@
+"""Kinds of tables by name and by what a reading says of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from rankbench.data.tables import rankbench_register
+from rankbench.errors import InputError, SpecError, Unread, nearest
+from rankbench.interfaces.reading import NO_COLUMNS, Reading
+from rankbench.interfaces.table import TableKind
+from rankbench.plugin import manager
+
+
+def built_in() -> dict[str, TableKind]:
+    """Return the built-in kinds by name, also while plugins are loaded."""
+    return {kind.name: kind() for kind in rankbench_register() if isinstance(kind, type)}
+
+
+def table_kind(name: str) -> TableKind:
+    """Return the kind of table of that name.
+
+    Raises
+    ------
+    SpecError
+        There is none; the message has the nearest.
+    """
+    return manager.get(TableKind, name)
+
+
+def table_kinds() -> list[TableKind]:
+    """Return all kinds in the order in which they are asked: the built-in ones, then plugins' by name."""
+    ours = list(built_in())
+    theirs = [name for name in manager.names(TableKind.kind) if name not in ours]
+    return [table_kind(name) for name in (*ours, *theirs)]
+
+
+def default_of(kind: TableKind, fact: Literal["method", "history", "suite"]) -> str:
+    """Return a kind of table's method (or that of scores over time) or suite: its own, or of the kind of its rows."""
+    own = getattr(kind, fact)
+    if own or not kind.judgments:
+        return str(own)
+    return next((getattr(k, fact) for k in built_in().values() if k.row == kind.row), "")
+
+
+def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:
+    """Return the error of a table of another kind than those that aggregators, or a suite for logs, can be given."""
+    # Score tables have a subcommand of their own.
+    kinds = [other for other in table_kinds() if "measurements" not in other.judgments]
+    words = [other.words or other.name for other in kinds if getattr(other, wanted)]
+    those = " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return SpecError(f"{what} holds {kind}, not judgments: {those}")
+
+
+def shapes_of(kind: TableKind) -> tuple[tuple[str, ...], ...]:
+    """Return the sets of roles that each say all that a table of a kind must say."""
+    return kind.shapes or (kind.columns,)
+
+
+def complete_shapes(roles: Collection[str], kinds: Collection[TableKind]) -> list[tuple[TableKind, tuple[str, ...]]]:
+    """Return the kinds whose tables some roles make, with the roles that do; without those that others hold."""
+    found = [(kind, shape) for kind in kinds for shape in shapes_of(kind) if set(shape) <= set(roles)]
+    return [(kind, shape) for kind, shape in found if not any(set(shape) < set(other) for _, other in found)]
+
+
+def kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) -> TableKind:
+    """Return the kind of table that a reading is of.
+
+    Raises
+    ------
+    Unread
+        Its roles make no table.
+    """
+    of = table_kinds() if kinds is None else kinds
+    roles = {role for role, names in reading.columns.items() if any(names)}
+    if found := complete_shapes(roles, of):
+        return found[0][0]
+    raise _incomplete(reading, of)
+
+
+def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
+    """Return the question of what is missing beside the roles that were said."""
+    roles = {role for role, names in reading.columns.items() if any(names)}
+    every = [(kind, shape) for kind in kinds for shape in shapes_of(kind)]
+    kind, shape = max(every, key=lambda one: (len(roles & set(one[1])), -len(one[1])))
+    missing = [role for role in shape if role not in roles]
+    step = "--columns " + ",".join(f"{role}=____" for role in missing)
+    what = f"{kind.words or kind.name} need {' and '.join(missing)} beside {', '.join(sorted(roles - NO_COLUMNS))}"
+    return Unread(what, step, code="roles")
+
+
+def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) -> None:
+    """Refuse a role that no kind of table has.
+
+    Raises
+    ------
+    InputError
+    """
+    of = table_kinds() if kinds is None else kinds
+    known = {*NO_COLUMNS}.union(
+        *({*kind.beside, *(role for shape in shapes_of(kind) for role in shape)} for kind in of)
+    )
+    for role in reading.columns:
+        if role not in known:
+            raise InputError(f"there is no role {role!r} of columns{nearest(role, known)}")
