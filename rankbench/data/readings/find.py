@@ -1,0 +1,165 @@
+"""A reading is told, stands in a file beside the data, is a known format's, or follows from standard names."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankbench.data.readings.formats import fitting, formats, named_format
+from rankbench.data.readings.question import question_of
+from rankbench.data.readings.standard import by_standard_names, names_by_role
+from rankbench.data.tables.kinds import check_roles, complete_shapes, kind_of, shapes_of, table_kinds
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import NO_COLUMNS, Reading
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import RawTable, ReadTable
+
+ENDING = ".reading.toml"
+"""Ending of a reading file: ``votes.csv.reading.toml`` stands beside ``votes.csv``."""
+
+IN_FOLDER = f"_{ENDING[1:]}"
+"""Name of the reading file of a folder, which stands in it."""
+
+_SCORES = "measurements"
+
+
+NOTHING_TOLD = Reading()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is said of a table, and what it is wanted for.
+
+    Attributes
+    ----------
+    told : Reading
+    format : str
+        Name of a known format; empty: it is looked for.
+    wanted : {"judgments", "scores", "any"}
+        Kinds of tables that are meant.
+    """
+
+    told: Reading = NOTHING_TOLD
+    format: str = ""
+    wanted: str = "any"
+
+    @classmethod
+    def from_options(cls, columns: str = "", words: str = "", format: str = "", wanted: str = "any") -> Asked:
+        """Return what the options ``--columns``, ``--words`` and ``--format`` say."""
+        told = Reading.told(columns, words)
+        check_roles(told)
+        return cls(told, format, wanted)
+
+    def kinds(self) -> list[TableKind]:
+        """Return the kinds of tables that are meant."""
+        kinds = table_kinds()
+        if self.wanted == "any":
+            return kinds
+        return [kind for kind in kinds if (kind.name == _SCORES) == (self.wanted == "scores")]
+
+
+def read_table(raw: RawTable, asked: Asked = Asked()) -> ReadTable:  # frozen
+    """Return a table whose columns have the meanings that the first source gives: see the module.
+
+    Raises
+    ------
+    InputError
+        What was told does not fit the table.
+    Unread
+        Nothing says what the columns mean, or values speak against it.
+    """
+    kinds, told = asked.kinds(), asked.told
+    with raw.located():
+        if asked.format:
+            reading = named_format(asked.format).reading.adding(told)
+            return kind_of(reading).read(raw, reading)
+        roles = {role for role, names in told.columns.items() if any(names)}
+        if complete_shapes(roles, kinds):
+            return _as_told(raw, told, kinds)
+        if (kept := beside(raw.path)) is not None:
+            reading = kept.adding(told)
+            return kind_of(reading, kinds).read(raw, reading)
+        found, near = _by_formats(raw, asked)
+        if found is not None:
+            return found
+        if (read := by_standard_names(raw, told, kinds)) is not None:
+            return read
+        if roles - NO_COLUMNS:
+            kind_of(told, kinds)
+        raise question_of(raw, kinds, near)
+
+
+def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
+    """Return a table as it was told; what goes with a row may have standard names."""
+    kind = kind_of(told, kinds)
+    taken = {name for names in told.columns.values() for name in names}
+    free = [name for name in raw.schema().names() if name not in taken]
+    shaped = {role for shape in shapes_of(kind) for role in shape}
+    usual = {
+        role: names
+        for role, names in names_by_role(free, [role for role in kind.beside if role not in shaped]).items()
+        if role not in told.columns and len(names) == 1
+    }
+    source = "told, standard names" if usual else "told"
+    return kind.read(raw, told.with_({**usual, **told.columns}, source=source))
+
+
+def _by_formats(raw: RawTable, asked: Asked) -> tuple[ReadTable | None, list[tuple[str, str]]]:
+    """Return a table as the one format that fits reads it, and formats that nearly fit, with what hinders."""
+    found, near = list[tuple[str, ReadTable]](), list[tuple[str, str]]()
+    for name, entry in formats().items():
+        if asked.wanted != "any" and (entry.kind == "scores") != (asked.wanted == "scores"):
+            continue
+        if entry.rows:
+            continue
+        fit = fitting(raw, entry, asked.told)
+        if isinstance(fit, ReadTable):
+            found.append((name, fit))
+        elif fit is not None:
+            near.append((name, fit))
+    if len(found) > 1:
+        names = " or ".join(name for name, _ in found)
+        raise Unread(f"the file may be of the format {names}", "--format ____", code="formats", path=raw.path)
+    return (found[0][1] if found else None), near
+
+
+def beside(path: Path | None) -> Reading | None:
+    """Return the reading of the file that stands beside a file, or in a folder; None: there is none.
+
+    Raises
+    ------
+    InputError
+        It is no reading.
+    """
+    if path is None:
+        return None
+    file = path / IN_FOLDER if path.is_dir() else path.with_name(path.name + ENDING)
+    if not file.is_file():
+        return None
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        own = Reading.from_toml(data, file.name)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not TOML: {error}", path=file) from error
+    except InputError as error:
+        raise error.placed(file) from None
+    check_roles(own)
+    if not own.format:
+        return own
+    return replace_source(named_format(own.format).reading.adding(own), file.name)
+
+
+def replace_source(reading: Reading, source: str) -> Reading:
+    """Return a reading that comes from another source."""
+    return reading.model_copy(update={"source": source})
+
+
+def stated(read: ReadTable, kind: TableKind, names: Sequence[str]) -> str:
+    """Return the line that states a reading: roles, counts of words, what is not read, and the source."""
+    unread = [name for name in names if name not in read.reading.read()]
+    line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
+    if unread:
+        line += f"; not read: {', '.join(unread[:8])}{f' and {len(unread) - 8} more' if len(unread) > 8 else ''}"
+    return f"{line}  ({read.reading.source})"

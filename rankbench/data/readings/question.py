@@ -1,0 +1,89 @@
+"""Where nothing says what the columns mean, rankbench asks: what stands in each, and a line with blanks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from rankbench.data.tables.cells import EMPTY, NUMBER
+from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.errors import Unread
+from rankbench.interfaces.reading import names_text
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import RawTable
+
+_FLAGS = {"true", "false"}
+
+
+def question_of(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[tuple[str, str]] = ()) -> Unread:
+    """Return the question of what the columns of a table mean.
+
+    Parameters
+    ----------
+    raw : RawTable
+    kinds : sequence of TableKind
+        Of the tables that are asked for.
+    near : sequence of (str, str)
+        Formats whose columns are there, and what hinders.
+    """
+    schema = raw.schema()
+    cells = first_cells(raw, schema.names())
+    facts = {name: looks(cells[name]) if name in cells else "nested" for name in schema.names()}
+    pair = _same_things(cells)
+    if pair:
+        facts[pair[1]] += f"  (names the same things as {pair[0]})"
+    what = "what the columns mean is not known"
+    if near:
+        name, why = near[0]
+        what += f"; it has all columns of the format {name!r}, but {why}"
+    steps = [f"if it is one: --format {near[0][0]}, with --words for what it does not know"] if near else []
+    words = {kind.name for kind in kinds}
+    if "measurements" in words:
+        steps += _SCORES
+    if "comparisons" in words:
+        steps += _of_pair(*pair) if pair else _VOTES
+    if "orders" in words and not pair:
+        steps += _BALLOTS
+    if "selections" in words and not pair:
+        steps += _CLICKS
+    return Unread(what, "\n  ".join(steps), shown=shown_columns(facts), path=raw.path)
+
+
+_SCORES = [
+    "scores, a row a system:  --columns system=____,scores=____|____  (losses= where less is better)",
+    "scores, a row a score:   --columns system=____,task=____,score=____  (or loss=____)",
+]
+_VOTES = [
+    "votes:    --columns winner=____,loser=____",
+    "or:       --columns left=____,right=____,winner=____ --words LEFT=____,RIGHT=____,tie=____",
+]
+_BALLOTS = ["ballots:  --columns query=____,item=____,place=____  (or points=____, more is better), or ranks=____|____"]
+_CLICKS = ["clicks:   --columns session=____,position=____,doc=____,clicked=____"]
+
+
+def _of_pair(left: str, right: str) -> list[str]:
+    """Return what to say of two columns of items: which is which changes nothing, as words name columns."""
+    sides = names_text({"left": (left,), "right": (right,)})
+    words = names_text({left: ("____",), right: ("____",), "tie": ("____",)})
+    return [
+        f"say who won:  --columns {sides},winner=____ --words {words}",
+        f"or scores:    --columns {sides},left_score=____,right_score=____  (left_place, right_place: less is better)",
+        "or, where one column names winners: --columns winner=____,loser=____",
+    ]
+
+
+def _same_things(cells: Mapping[str, Sequence[str]]) -> tuple[str, str] | None:
+    """Return the two columns of texts that name most of the same things; None: no two name half of them."""
+    texts = {}
+    for name, column in cells.items():
+        full = {cell for cell in column if cell.lower() not in EMPTY}
+        flags = {cell.lower() for cell in full} <= _FLAGS
+        if len(full) > 1 and not flags and not all(re.fullmatch(NUMBER, cell) for cell in full):
+            texts[name] = full
+    shares = [
+        (len(texts[one] & texts[other]) / min(len(texts[one]), len(texts[other])), one, other)
+        for one, other in combinations(texts, 2)
+    ]
+    best = max(shares, key=lambda found: found[0], default=(0.0, "", ""))
+    return (best[1], best[2]) if best[0] >= 0.5 else None

@@ -1,0 +1,116 @@
+"""Standard names: columns that are called as the roles say what they mean, where every cell fits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from rankbench.core.text import listed
+from rankbench.data.tables.doubts import refuse_unread_facts
+from rankbench.data.tables.kinds import complete_shapes, shapes_of
+from rankbench.errors import Unread
+from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import RawTable, ReadTable
+
+STANDARD = "standard names"
+
+_ROLE_OF = {"query_id": "query", "session_id": "session"}
+"""Names of the schema's columns, and the roles that they have."""
+
+_RANKS = tuple(f"rank{k}" for k in range(1, 31))
+
+
+def names_by_role(names: Collection[str], roles: Collection[str]) -> Names:
+    """Return the columns that are called as roles, in any capitals; ranks are ``rank1, rank2, ...``."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        plain = name.strip().lower()
+        role = plain if plain in roles else _ROLE_OF.get(plain, plain)
+        if role in roles and role not in SEVERAL | NO_COLUMNS:
+            found.setdefault(role, []).append(name)
+    if "ranks" in roles:
+        ranks = {name.strip().lower(): name for name in names}
+        columns = [ranks[rank] for rank in _RANKS if rank in ranks]
+        if len(columns) > 1 and columns == [ranks.get(rank) for rank in _RANKS[: len(columns)]]:
+            found["ranks"] = columns
+    return {role: tuple(columns) for role, columns in found.items()}
+
+
+def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> tuple[TableKind, Reading] | None:
+    """Return the kind of a table whose columns are called as its roles, and what they mean; None: they are not.
+
+    Parameters
+    ----------
+    raw : RawTable
+    told : Reading
+        Meanings that were said; they add to the standard names.
+    kinds : sequence of TableKind
+
+    Raises
+    ------
+    Unread
+        Two columns are called alike, or as two tables need it.
+    """
+    found: list[tuple[TableKind, tuple[str, ...], Names]] = []
+    taken = {name for role, names in told.columns.items() if role not in NO_COLUMNS for name in names}
+    ignored = told.columns.get("ignore", ())
+    free = [name for name in raw.schema().names() if name not in taken and not any(fits(name, i) for i in ignored)]
+    for kind in kinds:
+        roles = {*kind.beside, *(role for shape in shapes_of(kind) for role in shape)}
+        usual = {role: names for role, names in names_by_role(free, roles).items() if role not in told.columns}
+        own = {**usual, **{role: names for role, names in told.columns.items() if any(names)}}
+        found += [(kind, shape, usual) for _, shape in complete_shapes(own, [kind])]
+    found = [one for one in found if not any(set(one[1]) < set(other[1]) for other in found)]
+    if len(found) > 1:
+        shapes = " or ".join(f"{kind.words} by {', '.join(shape)}" for kind, shape, _ in found)
+        step = "--columns ROLE= for the one that is not meant, as --columns " + ",".join(
+            f"{role}=" for role in found[-1][1][-1:]
+        )
+        raise Unread(f"the columns may be read in several ways: {shapes}", step, code="roles", path=raw.path)
+    if not found:
+        return None
+    kind, shape, usual = found[0]
+    chosen = {role: names for role, names in usual.items() if role in shape or role in kind.beside}
+    _refuse_twice(raw, chosen, shape)
+    unused = {role: names for role, names in usual.items() if role not in chosen and role not in shape}
+    if unused:
+        names = tuple(name for columns in unused.values() for name in columns)
+        raise Unread(
+            f"columns are called as roles, and are not read beside {' and '.join(shape)}: {listed(list(names))}",
+            f"--columns {names_text({'ignore': names})} leaves them out",
+            code="roles",
+            path=raw.path,
+        )
+    source = f"{STANDARD}, {told.source}" if told else STANDARD
+    return kind, told.with_({**chosen, **told.columns}, source=source)
+
+
+def _refuse_twice(raw: RawTable, chosen: Mapping[str, Sequence[str]], shape: Sequence[str]) -> None:
+    for role, names in chosen.items():
+        if len(names) > 1 and role not in SEVERAL:
+            raise Unread(
+                f"the columns {listed(list(names))} may each be the {role}",
+                f"--columns {role}=____" + ("" if role in shape else f", or {role}= for none"),
+                code="twice-named",
+                path=raw.path,
+            )
+
+
+def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable | None:
+    """Return a table whose columns are called as roles; None: they are not.
+
+    Raises
+    ------
+    InputError
+        A cell does not fit its role.
+    Unread
+        Values speak against it; or numbers, or true and false, stand in columns that no role reads.
+    """
+    found = standard_reading(raw, told, kinds)
+    if found is None:
+        return None
+    kind, reading = found
+    read = kind.read(raw, reading)
+    if not kind.features:
+        refuse_unread_facts(raw, read.reading)
+    return read
