@@ -116,6 +116,8 @@ class Reading(Record):
         ``last``, ``more``, ``less``; ``name``: words are names of items.
     rows : str
         Path of the rows in nested JSON, as ``results.*task.*metric``.
+    split : dict of str to str
+        Columns whose texts are several columns: ``{"pair": "{one} vs {other}"}``.
     where, unless : dict of str to tuple of str
         Rows that are read, and rows that are not: words, or patterns, by column.
     turned : dict of str to tuple of str
@@ -148,6 +150,7 @@ class Reading(Record):
     columns: Names = Field(default_factory=dict)
     words: Names = Field(default_factory=dict)
     rows: str = ""
+    split: dict[str, str] = Field(default_factory=dict)
     where: Names = Field(default_factory=dict)
     unless: Names = Field(default_factory=dict)
     turned: Names = Field(default_factory=dict)
@@ -174,8 +177,8 @@ class Reading(Record):
         for name in tables:
             if isinstance(found.get(name), Mapping):
                 found[name] = {key: (text,) if isinstance(text, str) else text for key, text in found[name].items()}
-        if unknown := [name for name in found if name not in (*tables, "rows", "format")]:
-            raise InputError(f"a reading has no key {unknown[0]!r}{nearest(unknown[0], (*tables, 'rows', 'format'))}")
+        if unknown := [name for name in found if name not in (*tables, "rows", "format", "split")]:
+            raise InputError(f"a reading has no key {unknown[0]!r}{nearest(unknown[0], cls.model_fields)}")
         try:
             return cls(**found, source=source)
         except ValidationError as error:
@@ -189,10 +192,12 @@ class Reading(Record):
             if table := getattr(self, head):
                 lines += [*([""] if lines else []), f"[{head}]"]
                 lines += [f"{_toml_key(key)} = {_toml(names)}" for key, names in table.items()]
+        if self.split:
+            lines += ["", "[split]", *(f"{_toml_key(key)} = {_toml(text)}" for key, text in self.split.items())]
         return "\n".join(lines) + "\n"
 
     def __bool__(self) -> bool:
-        return bool(self.columns or self.words or self.rows or self.where or self.unless or self.turned or self.format)
+        return bool(self.columns or self.words or self.rows or self.where or self.unless or self.turned or self.split)
 
     def one(self, role: str) -> str:
         """Return the first column of a role; empty: it has none."""
@@ -217,7 +222,7 @@ class Reading(Record):
         update: dict[str, Any] = {"columns": columns, "words": {**self.words, **other.words}}
         for name in ("where", "unless", "turned"):
             update[name] = {**getattr(self, name), **getattr(other, name)}
-        update |= {"rows": other.rows or self.rows}
+        update |= {"rows": other.rows or self.rows, "split": {**self.split, **other.split}}
         if other:
             update["source"] = f"{self.source}, {other.source}" if self else other.source
         return self.model_copy(update=update)
@@ -262,7 +267,7 @@ class Reading(Record):
     def read(self) -> set[str]:
         """Return the columns that it reads."""
         roles = {name for role, given in self.columns.items() if role not in NO_COLUMNS for name in given}
-        return (roles | self.where.keys() | self.unless.keys() | self.turned.keys()) - {""}
+        return (roles | self.where.keys() | self.unless.keys() | self.turned.keys() | self.split.keys()) - {""}
 
     def unread(self, names: Iterable[str]) -> list[str]:
         """Return the columns of a table that it neither reads nor ignores."""

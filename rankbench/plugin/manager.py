@@ -181,7 +181,7 @@ def suites() -> dict[str, Path]:
     return plugins(SUITE).registry.files(SUITE)
 
 
-def formats() -> dict[str, Path]:
+def format_files() -> dict[str, Path]:
     """Return the files of known formats by name."""
     return plugins(FORMAT).registry.files(FORMAT)
 

@@ -113,7 +113,7 @@ def test_one_hook_brings_every_kind_and_suites_and_is_called_once(entry, model, 
     assert loaded.statuses[0].components == ("model/one", "suite/own", "loss/of-other-kind", "model/two")
     assert loaded.registry.names("model") == ["one", "two"]
     assert loaded.registry.names("loss") == ["of-other-kind"]
-    assert loaded.registry.suites() == {"own": suite}
+    assert loaded.registry.files("suite") == {"own": suite}
     assert loaded.registry.names("suite") == ["own"]
     assert loaded.registry.origin("suite", "own").distribution == "thirdparty"
 

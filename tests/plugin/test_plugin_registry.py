@@ -109,7 +109,7 @@ def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, monkeypatch,
         (tmp_path / there).touch()
     loaded = load([entry(brings=lambda: [Path(name)])])
     assert cause in loaded.statuses[0].causes[0]
-    assert loaded.registry.suites() == {}
+    assert loaded.registry.files("suite") == {}
 
 
 TEXT = suite_text('use = "erm:k=[1,10,inf],lambda=[0.1,1]"', 'use = "random-scores"', name="own", repetitions=5)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankbench.data.readings.formats import fitting, formats, named_format
-from rankbench.data.readings.question import question_of
+from rankbench.data.readings.formats import fitting, known_formats, named_format
+from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
-from rankbench.data.tables.kinds import check_roles, complete_shapes, kind_of, shapes_of, table_kinds
+from rankbench.data.tables.kinds import applied, check_roles, complete_shapes, shapes_of, table_kind_of, table_kinds
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import NO_COLUMNS, Reading
 from rankbench.interfaces.table import TableKind
@@ -30,7 +30,7 @@ NOTHING_TOLD = Reading()
 
 @dataclass(frozen=True)
 class Asked:
-    """What is said of a table, and what it is wanted for.
+    """A question about a table: meanings that were told, and the kinds that are meant.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def read_table(raw: RawTable, asked: Asked = Asked()) -> ReadTable:  # frozen
     Raises
     ------
     InputError
-        What was told does not fit the table.
+        The table lacks a column that was told, or a cell does not fit.
     Unread
         Nothing says what the columns mean, or values speak against it.
     """
@@ -74,26 +74,26 @@ def read_table(raw: RawTable, asked: Asked = Asked()) -> ReadTable:  # frozen
     with raw.located():
         if asked.format:
             reading = named_format(asked.format).reading.adding(told)
-            return kind_of(reading).read(raw, reading)
+            return applied(raw, reading)
         roles = {role for role, names in told.columns.items() if any(names)}
         if complete_shapes(roles, kinds):
             return _as_told(raw, told, kinds)
         if (kept := beside(raw.path)) is not None:
             reading = kept.adding(told)
-            return kind_of(reading, kinds).read(raw, reading)
+            return applied(raw, reading, kinds)
         found, near = _by_formats(raw, asked)
         if found is not None:
             return found
         if (read := by_standard_names(raw, told, kinds)) is not None:
             return read
         if roles - NO_COLUMNS:
-            kind_of(told, kinds)
-        raise question_of(raw, kinds, near)
+            table_kind_of(told, kinds)
+        raise columns_question(raw, kinds, near)
 
 
 def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
     """Return a table as it was told; what goes with a row may have standard names."""
-    kind = kind_of(told, kinds)
+    kind = table_kind_of(told, kinds)
     taken = {name for names in told.columns.values() for name in names}
     free = [name for name in raw.schema().names() if name not in taken]
     shaped = {role for shape in shapes_of(kind) for role in shape}
@@ -109,7 +109,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
 def _by_formats(raw: RawTable, asked: Asked) -> tuple[ReadTable | None, list[tuple[str, str]]]:
     """Return a table as the one format that fits reads it, and formats that nearly fit, with what hinders."""
     found, near = list[tuple[str, ReadTable]](), list[tuple[str, str]]()
-    for name, entry in formats().items():
+    for name, entry in known_formats().items():
         if asked.wanted != "any" and (entry.kind == "scores") != (asked.wanted == "scores"):
             continue
         if entry.rows:

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from rankbench.core.component import Record, first_problem
 from rankbench.core.text import listed
 from rankbench.data.tables.doubts import first_cells, numbers_rows
-from rankbench.data.tables.kinds import kind_of
+from rankbench.data.tables.kinds import applied
 from rankbench.data.tables.vote_outcomes import outcome_of
 from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.reading import Names, Reading, fits
@@ -29,7 +29,7 @@ QUESTIONS = frozenset(
 """Codes of questions about a table that is of a format; others say that it is of none."""
 
 
-class Sample(Record):
+class SampleFile(Record):
     """A small file of a format, or one that only looks so.
 
     Attributes
@@ -49,7 +49,7 @@ class Sample(Record):
     why: str = ""
 
 
-class Format(Record):
+class KnownFormat(Record):
     """A known format of files.
 
     Attributes
@@ -59,7 +59,7 @@ class Format(Record):
     origin : str
         Its public source; ``from`` in the file.
     verified : {"read", "code", "header", "none"}
-        What was seen: real files, the code that writes them, their headers in public code, or nothing.
+        Evidence: real files, the code that writes them, their headers in public code, or nothing.
     needs : tuple of str
         Columns that must be there, spelled so.
     also : tuple of str
@@ -68,7 +68,7 @@ class Format(Record):
         Advice, where such a file is known and not read.
     agree : dict of str to tuple of str
         Columns by role that must say of each row what the others do; then any column may stand beside.
-    example, unlike : Sample
+    example, unlike : SampleFile
         A file of the format, and one that only looks so.
     """
 
@@ -86,9 +86,10 @@ class Format(Record):
     where: Names = Field(default_factory=dict)
     unless: Names = Field(default_factory=dict)
     turned: Names = Field(default_factory=dict)
+    split: dict[str, str] = Field(default_factory=dict)
     agree: Names = Field(default_factory=dict)
-    example: Sample | None = None
-    unlike: Sample | None = None
+    example: SampleFile | None = None
+    unlike: SampleFile | None = None
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -111,8 +112,8 @@ class Format(Record):
 
     @property
     def reading(self) -> Reading:
-        """What its columns mean."""
-        parts = {name: getattr(self, name) for name in ("columns", "words", "where", "unless", "turned", "rows")}
+        """The meanings of its columns."""
+        parts = {name: getattr(self, name) for name in Reading.model_fields if name in type(self).model_fields}
         return Reading(**parts, format=self.name, source=f"format {self.name}", known=(*self.needs, *self.also))
 
     def unknown(self, raw: RawTable) -> list[str]:
@@ -130,12 +131,12 @@ def _many(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def formats() -> dict[str, Format]:
+def known_formats() -> dict[str, KnownFormat]:
     """Return all formats by name, plugins' too."""
-    return {name: Format.load(path) for name, path in manager.formats().items()}
+    return {name: KnownFormat.load(path) for name, path in manager.format_files().items()}
 
 
-def named_format(name: str) -> Format:
+def named_format(name: str) -> KnownFormat:
     """Return the format of a name.
 
     Raises
@@ -143,12 +144,12 @@ def named_format(name: str) -> Format:
     SpecError
         There is none.
     """
-    if name not in formats():
-        raise SpecError(f"there is no format {name!r}{nearest(name, formats())}; rankbench list formats")
-    return formats()[name]
+    if name not in known_formats():
+        raise SpecError(f"there is no format {name!r}{nearest(name, known_formats())}; rankbench list formats")
+    return known_formats()[name]
 
 
-def fitting(raw: RawTable, entry: Format, told: Reading) -> ReadTable | str | None:
+def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str | None:
     """Return a table as a format reads it; why it is not of the format, where its columns are there; or None.
 
     Raises
@@ -169,7 +170,7 @@ def fitting(raw: RawTable, entry: Format, told: Reading) -> ReadTable | str | No
     try:
         if entry.agree and (odd := _disagreement(raw, entry, reading)):
             return odd
-        return kind_of(reading).read(raw, reading)
+        return applied(raw, reading)
     except Unread as error:
         if error.code in QUESTIONS:
             raise
@@ -178,7 +179,7 @@ def fitting(raw: RawTable, entry: Format, told: Reading) -> ReadTable | str | No
         return error.message
 
 
-def _disagreement(raw: RawTable, entry: Format, reading: Reading) -> str:
+def _disagreement(raw: RawTable, entry: KnownFormat, reading: Reading) -> str:
     """Return what is wrong where two columns do not say the same of who won; empty: they do."""
     sides = {role: names for role, names in entry.columns.items() if role in ("left", "right")}
     first = outcome_of(reading.with_(sides))

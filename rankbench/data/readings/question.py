@@ -16,7 +16,7 @@ from rankbench.interfaces.table_check import RawTable
 _FLAGS = {"true", "false"}
 
 
-def question_of(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[tuple[str, str]] = ()) -> Unread:
+def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[tuple[str, str]] = ()) -> Unread:
     """Return the question of what the columns of a table mean.
 
     Parameters

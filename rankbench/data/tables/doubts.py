@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 
 import polars as pl
 
@@ -195,7 +196,7 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
     for name in names:
         key: object = " ".join(name.casefold().split())
         if re.fullmatch(NUMBER, name):
-            key = float(name)
+            key = Decimal(name).normalize()
         if (other := seen.setdefault(key, name)) != name:
             raise Unread(
                 f"{short_repr(other)} and {short_repr(name)} may be one name or two: write it in one way, or say "

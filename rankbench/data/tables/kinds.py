@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Literal
 
 from rankbench.data.tables import rankbench_register
+from rankbench.data.tables.cells import text_of
 from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.reading import NO_COLUMNS, Reading
 from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import RawTable, ReadTable
 from rankbench.plugin import manager
 
 
@@ -63,7 +67,7 @@ def complete_shapes(roles: Collection[str], kinds: Collection[TableKind]) -> lis
     return [(kind, shape) for kind, shape in found if not any(set(shape) < set(other) for _, other in found)]
 
 
-def kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) -> TableKind:
+def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) -> TableKind:
     """Return the kind of table that a reading is of.
 
     Raises
@@ -76,6 +80,22 @@ def kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) -> Tab
     if found := complete_shapes(roles, of):
         return found[0][0]
     raise _incomplete(reading, of)
+
+
+def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None = None) -> ReadTable:
+    """Return a table of the kind that a reading is of, under the names of that kind.
+
+    Raises
+    ------
+    InputError, Unread
+        See `TableKind.read`.
+    """
+    kind, frame = table_kind_of(reading, kinds), raw.frame
+    for name, form in reading.split.items():
+        pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(form))
+        parts = text_of(name).str.extract_groups(f"(?s)^{pattern}$")
+        frame = frame.with_columns(parts.struct.field(part).alias(part) for part in re.findall(r"\{(\w+)\}", form))
+    return kind.read(replace(raw, frame=frame), reading)
 
 
 def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:

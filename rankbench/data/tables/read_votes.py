@@ -19,7 +19,7 @@ from rankbench.data.tables.doubts import (
     refuse_third,
 )
 from rankbench.data.tables.sides import LEFT_OUT
-from rankbench.data.tables.vote_outcomes import Outcome, missing_step, outcome_of, outcome_says, with_flag
+from rankbench.data.tables.vote_outcomes import VoteOutcome, missing_step, outcome_of, outcome_says, with_flag
 from rankbench.data.tables.vote_sides import shown_items, with_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread
@@ -28,7 +28,7 @@ from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
 _LEAD, _OUT, _ROW = "\0lead", "\0out", "\0row"
-"""Columns beside those of the file; no user calls one so."""
+"""Columns beside the columns of the file; no user calls one so."""
 
 _BESIDE = ("judge", "time", "weight", "count")
 _FLAGS = {"0", "1", "true", "false", "yes", "no", "w", "l", "win", "loss"}
@@ -163,16 +163,16 @@ class _PairVotes(_Votes):
         gone = self.left_out()
         out = pl.any_horizontal(rows.fill_null(value=False) for rows in gone.values()) if gone else None
         refuse_blanks(self.raw, [winner, loser], reading, out=out)
-        tie = [pl.col(name) for name in reading.all("tie")]
+        tie = reading.one("tie")
         pairs = self.pairs(pl.lit(1.0), pl.lit(value=False) if out is None else out)
         items = self.refuse_names(pairs)
         if reading.source == "standard names":
             _refuse_sorted_numbers(self.raw, pairs, winner, loser)
         self.counted()
         chosen = [pl.col(winner).alias("winner"), pl.col(loser).alias("loser")]
-        chosen += [column.alias("tie") for column in tie]
+        chosen += [pl.col(tie).alias("tie")] if tie else []
         chosen += [pl.col(reading.one(role)).alias(role) for role in ("first", "rest_of_vote") if reading.one(role)]
-        says_pair = f"{winner} beat {loser}" + f", ties by {tie[0].meta.output_name()}" * bool(tie)
+        says_pair = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
         return ReadTable(self.table(chosen, out), reading, (says_pair, shown_items(items)), {}, tuple(self.notes))
 
 
@@ -231,7 +231,7 @@ class _SidedVotes(_Votes):
         says_all = (f"{self.sides[0]} against {self.sides[1]}", outcome_says(reading, counts), shown_items(items))
         return ReadTable(self.sided_table(outcome, out), reading, says_all, counts, tuple(self.notes))
 
-    def sided_table(self, outcome: Outcome, out: pl.Expr) -> RawTable:
+    def sided_table(self, outcome: VoteOutcome, out: pl.Expr) -> RawTable:
         """Return the votes with winner, loser, tie and side."""
         left, right = (pl.col(side).cast(pl.String) for side in self.sides)
         # A column of its own: Polars takes long to plan a query in which a long expression stands often.
@@ -246,7 +246,7 @@ class _SidedVotes(_Votes):
         ]
         return replace(self, raw=raw).table(chosen, out)
 
-    def refuse_unread(self, outcome: Outcome, out: pl.Expr, against: pl.Expr | None) -> None:
+    def refuse_unread(self, outcome: VoteOutcome, out: pl.Expr, against: pl.Expr | None) -> None:
         """Refuse the first row whose cells do not say who won, or whose column of ties says otherwise."""
         wrong = {"unread": outcome.lead.is_null() & ~out}
         if against is not None:

@@ -11,7 +11,7 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import form_of, missing_number, name_of, number_of, says, text_of
 from rankbench.data.tables.outcomes import MOST_GAMES, SCORELINE
 from rankbench.data.tables.schemas import GAMES, SHARE
-from rankbench.data.tables.vote_sides import TIES, side_of, side_words
+from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import Reading, names_text
 
@@ -30,8 +30,8 @@ OUTCOMES = (
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Who won, as expressions of a row.
+class VoteOutcome:
+    """The outcome of each row, as expressions.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Outcome:
     numbers : mapping of str to Expr
         Numbers by column, among which one may be a code.
     wrong : str
-        What is wrong with cells that do not say who won.
+        The message for cells that do not say who won; ``{}`` stands for them.
     more : mapping of str to Expr
         Columns of shares, or of games.
     places : bool
@@ -81,17 +81,17 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def outcome_of(reading: Reading) -> Outcome:
+def outcome_of(reading: Reading) -> VoteOutcome:
     """Return who won, of a reading with two columns of items and what says which of them did."""
     roles = outcome_roles(reading)
     return _OF[roles](reading)
 
 
-def _of_words(reading: Reading) -> Outcome:
+def _of_words(reading: Reading) -> VoteOutcome:
     winner = reading.one("winner")
     said, missing = text_of(winner), reading.words.get("missing", ())
     lead = pl.lit(None, pl.Float64)
-    if told := side_words(reading):
+    if told := words_of_sides(reading):
         for meaning, words in told.items():
             lead = pl.when(says(said, words)).then(side_of(meaning, reading)).otherwise(lead)
     else:
@@ -107,7 +107,7 @@ def _of_words(reading: Reading) -> Outcome:
     else:
         sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
         wrong = f"{{}} is neither of the two items in {sides}, nor a tie: --words tie=____ or missing=____"
-    return Outcome(lead, _is_missing(said, missing), (winner,), wrong)
+    return VoteOutcome(lead, _is_missing(said, missing), (winner,), wrong)
 
 
 def _is_missing(text: pl.Expr, words: tuple[str, ...]) -> pl.Expr:
@@ -121,13 +121,13 @@ def _number(name: str, reading: Reading) -> tuple[pl.Expr, pl.Expr]:
     return value, missing_number(text, value, words) if words else pl.lit(value=False)
 
 
-def _of_points(reading: Reading) -> Outcome:
+def _of_points(reading: Reading) -> VoteOutcome:
     name = reading.one("points")
     value, missing = _number(name, reading)
     return _graded(name, value, missing, "{} is no share of points of the left, a number from 0 to 1", reading)
 
 
-def _of_preference(reading: Reading) -> Outcome:
+def _of_preference(reading: Reading) -> VoteOutcome:
     name = reading.one("preference")
     value, missing = _number(name, reading)
     share = pl.when(value == 0).then(0.5).when((value >= 1) & (value <= 2)).then(2 - value)
@@ -135,23 +135,25 @@ def _of_preference(reading: Reading) -> Outcome:
     return _graded(name, share, missing, wrong, reading, code=False)
 
 
-def _graded(name: str, share: pl.Expr, missing: pl.Expr, wrong: str, reading: Reading, *, code: bool = True) -> Outcome:
+def _graded(
+    name: str, share: pl.Expr, missing: pl.Expr, wrong: str, reading: Reading, *, code: bool = True
+) -> VoteOutcome:
     """Return the outcome of the left's share; between 0 and 1, but for a half, a vote is divided."""
     share = pl.when((share >= 0) & (share <= 1)).then(share)
     graded = pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share)
     lead = pl.when(graded.is_not_null()).then(1.0).otherwise(share - 0.5)
     numbers = {name: _number(name, reading)[0]} if code else {}
-    return Outcome(lead, missing, (name,), wrong, numbers, {SHARE: graded})
+    return VoteOutcome(lead, missing, (name,), wrong, numbers, {SHARE: graded})
 
 
-def _of_margin(reading: Reading) -> Outcome:
+def _of_margin(reading: Reading) -> VoteOutcome:
     name = reading.one("margin")
     value, missing = _number(name, reading)
-    return Outcome(value, missing, (name,), "{} is no number that says by how much the left won")
+    return VoteOutcome(value, missing, (name,), "{} is no number that says by how much the left won")
 
 
-def _of_two(kind: str) -> Callable[[Reading], Outcome]:
-    def of_two(reading: Reading) -> Outcome:
+def _of_two(kind: str) -> Callable[[Reading], VoteOutcome]:
+    def of_two(reading: Reading) -> VoteOutcome:
         names = (reading.one(f"left_{kind}"), reading.one(f"right_{kind}"))
         values, gone = _both(names, reading)
         difference = values[0] - values[1]
@@ -162,7 +164,7 @@ def _of_two(kind: str) -> Callable[[Reading], Outcome]:
         columns = tuple(dict.fromkeys(names))
         numbers = dict(zip((f"\0{at}" for at in (0, 1)), values, strict=True)) if len(columns) == 1 else {}
         numbers = numbers or dict(zip(names, values, strict=True))
-        return Outcome(lead, gone, columns, wrong, numbers, places=kind == "place")
+        return VoteOutcome(lead, gone, columns, wrong, numbers, places=kind == "place")
 
     return of_two
 
@@ -180,7 +182,7 @@ def _both(names: tuple[str, str], reading: Reading) -> tuple[list[pl.Expr], pl.E
     return values, out
 
 
-def _of_games(reading: Reading) -> Outcome:
+def _of_games(reading: Reading) -> VoteOutcome:
     names = tuple(reading.one(role) for role in ("left_wins", "right_wins", "ties") if reading.one(role))
     both = [_number(name, reading) for name in names]
     if names[0] == names[1]:
@@ -195,13 +197,13 @@ def _of_games(reading: Reading) -> Outcome:
     out = pl.any_horizontal(*(missing for _, missing in both)) | (total == 0).fill_null(value=False)
     lead = pl.when(total.is_not_null()).then(1.0)
     wrong = f"{{}} do not say how many games each side won: whole numbers from 0 to {MOST_GAMES:,}"
-    return Outcome(lead, out, tuple(dict.fromkeys(names)), wrong, {}, dict(zip(GAMES, games, strict=True)))
+    return VoteOutcome(lead, out, tuple(dict.fromkeys(names)), wrong, {}, dict(zip(GAMES, games, strict=True)))
 
 
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
 
-def _of_flags(reading: Reading) -> Outcome:
+def _of_flags(reading: Reading) -> VoteOutcome:
     names = tuple(reading.one(role) for role in ("left_won", "right_won", "tie") if reading.one(role))
     words = reading.words.get("missing", ())
     values = [
@@ -214,10 +216,12 @@ def _of_flags(reading: Reading) -> Outcome:
     one = (won + lost + tied == 1) & pl.all_horizontal(value.is_in([0.0, 1.0]) for value in values)
     lead = pl.when(half).then(0.0).when(one).then(won - lost)
     out = pl.any_horizontal(_is_missing(text_of(name), words) for name in names)
-    return Outcome(lead, out, names, "{} do not say who won: one of them is 1, the others 0, or both are 0 of a tie")
+    return VoteOutcome(
+        lead, out, names, "{} do not say who won: one of them is 1, the others 0, or both are 0 of a tie"
+    )
 
 
-_OF: dict[tuple[str, ...], Callable[[Reading], Outcome]] = {
+_OF: dict[tuple[str, ...], Callable[[Reading], VoteOutcome]] = {
     ("winner",): _of_words,
     ("points",): _of_points,
     ("margin",): _of_margin,
@@ -229,7 +233,7 @@ _OF: dict[tuple[str, ...], Callable[[Reading], Outcome]] = {
 }
 
 
-def with_flag(outcome: Outcome, reading: Reading) -> tuple[Outcome, pl.Expr]:
+def with_flag(outcome: VoteOutcome, reading: Reading) -> tuple[VoteOutcome, pl.Expr]:
     """Return an outcome by words beside a column of ties, and where the two contradict each other."""
     name = reading.one("tie")
     text = text_of(name)
@@ -238,7 +242,7 @@ def with_flag(outcome: Outcome, reading: Reading) -> tuple[Outcome, pl.Expr]:
     blank = (said == "") | said.str.to_lowercase().is_in(["null", "none", "nan", "na"])
     against = ((flag & (outcome.lead != 0)) | (~flag & (outcome.lead == 0))).fill_null(value=False)
     lead = pl.when(flag & (blank | outcome.lead.is_null())).then(0.0).otherwise(outcome.lead)
-    found = Outcome(lead, outcome.missing, outcome.columns, outcome.wrong, outcome.numbers, outcome.more)
+    found = VoteOutcome(lead, outcome.missing, outcome.columns, outcome.wrong, outcome.numbers, outcome.more)
     return found, against
 
 
@@ -246,7 +250,7 @@ def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
     """Return the part of the line that states who won, with the number of rows of each outcome."""
     roles = outcome_roles(reading)
     left, right = reading.one("left"), reading.one("right")
-    if roles == ("winner",) and (told := side_words(reading)):
+    if roles == ("winner",) and (told := words_of_sides(reading)):
         words = {**told, "tie": reading.words.get("tie", TIES)}
         by_side = {1.0: counts["left"], -1.0: counts["right"], 0.0: counts["tie"]}
         parts = [

@@ -29,7 +29,7 @@ _MOST_WORDS = 12
 _SHOWN = 6
 
 
-class Pair(NamedTuple):
+class SidePair(NamedTuple):
     """Two columns that a winner's column names one of in every row: by items, by columns, or by parts of names."""
 
     left: str
@@ -59,7 +59,7 @@ def side_of(meaning: str, reading: Reading) -> float | None:
     return sides.get(meaning)
 
 
-def side_words(reading: Reading) -> dict[str, tuple[str, ...]]:
+def words_of_sides(reading: Reading) -> dict[str, tuple[str, ...]]:
     """Return the words that mean columns, by column."""
     return {meaning: words for meaning, words in reading.words.items() if meaning not in MEANINGS[2:]}
 
@@ -82,7 +82,7 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
     """
     given = [reading.one("left"), reading.one("right")]
     names = raw.schema().names()
-    if told := side_words(reading):
+    if told := words_of_sides(reading):
         if not all(given):
             columns = [name for name in names if name in told]
             if len(columns) != 2 or any(name and name not in columns for name in given):
@@ -120,7 +120,7 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
 
 
 def _told_words(reading: Reading) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of ties, and those of rows to leave out."""
+    """Return the words of ties, and the words of rows to leave out."""
     return (*TIES, *reading.words.get("tie", ())), reading.words.get("missing", ())
 
 
@@ -134,7 +134,7 @@ def _candidates(raw: RawTable, reading: Reading) -> list[str]:
     return found if len(found) <= _MOST_COLUMNS else [*given, *found[:_MOST_COLUMNS]]
 
 
-def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Pair]:
+def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[SidePair]:
     """Yield the pairs of columns that the winner's column names one of in every row."""
     ties, missing = _told_words(reading)
     said = text_of(reading.one("winner"))
@@ -163,13 +163,13 @@ def _whole(
     rows: pl.LazyFrame,
     reading: Reading,
     likely: Sequence[tuple[str, str]],
-    by_word: Sequence[Pair],
+    by_word: Sequence[SidePair],
     ties: Sequence[str],
-) -> Iterator[Pair]:
+) -> Iterator[SidePair]:
     """Yield the pairs that fit in all rows, of those that fit in the first."""
     said = name_of(reading.one("winner"))
     tied = says(text_of(reading.one("winner")), ties)
-    pairs = [*(Pair(x, y, "items") for x, y in likely), *by_word]
+    pairs = [*(SidePair(x, y, "items") for x, y in likely), *by_word]
     facts = []
     for at, (x, y, how) in enumerate(pairs):
         left, right = name_of(x), name_of(y)
@@ -189,7 +189,7 @@ def _words(rows: pl.LazyFrame, said: pl.Expr, ties: Sequence[str]) -> list[str]:
     return words if len(words) <= _MOST_WORDS else []
 
 
-def _by_words(words: Sequence[str], among: Sequence[str], cells: pl.DataFrame) -> Iterator[Pair]:
+def _by_words(words: Sequence[str], among: Sequence[str], cells: pl.DataFrame) -> Iterator[SidePair]:
     """Yield the pairs of columns whose names, or the part in which these differ, are all words that there are."""
     low = {re.sub(r"^(-?\d+)\.0+$", r"\1", word.lower()) for word in words}
     if not low:
@@ -197,16 +197,16 @@ def _by_words(words: Sequence[str], among: Sequence[str], cells: pl.DataFrame) -
     for x, y in combinations(among, 2):
         names = {x.strip().lower(), y.strip().lower()}
         if len(names) == 2 and low <= names:
-            yield Pair(x, y, "columns")
+            yield SidePair(x, y, "columns")
         parts = differing_words(x, y)
         if parts is None or not low <= set(parts) or names == set(parts):
             continue
         # Parts of names fit many pairs; two columns of one kind of things are meant.
         if set(cells[x]) & set(cells[y]):
-            yield Pair(x, y, "parts")
+            yield SidePair(x, y, "parts")
 
 
-def _worded(raw: RawTable, reading: Reading, found: Sequence[Pair]) -> Reading:
+def _worded(raw: RawTable, reading: Reading, found: Sequence[SidePair]) -> Reading:
     """Return the reading with the words that mean the two columns, where they are no names of items."""
     x, y = found[0].left, found[0].right
     hows = {pair.how for pair in found}
