@@ -17,15 +17,15 @@ import pytest
 import rankbench.data
 
 FORMATS = {
-    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+    path.name.removesuffix(".format.toml"): tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted((Path(rankbench.data.__file__).parent / "formats").glob("*.toml"))
 }
 KEYS = {"kind", "from", "verified", "needs", "also", "columns", "example", "unlike"}
-MAY = {"rows", "refuse", "header", "words", "agree", "where", "unless", "turned"}
+MAY = {"rows", "refuse", "header", "words", "agree", "where", "unless", "turned", "split"}
 ANY_ROLES = {"ignore", "mirrored", "self", "numbers", "dates"}
 ROLES = {
     "votes": {
-        *("winner", "loser", "left", "right", "pair", "points", "margin", "preference", "left_score", "right_score"),
+        *("winner", "loser", "left", "right", "points", "margin", "preference", "left_score", "right_score"),
         *("left_place", "right_place", "left_wins", "right_wins", "ties", "left_won", "right_won", "items", "best"),
         *("worst", "query", "judge", "time", "weight", "count", "tie", "first"),
     },
@@ -37,7 +37,7 @@ ROLES = {
     "scores": {"system", "task", "score", "loss", "seed", "metric", "scores", "losses", "cells"},
 }
 MEANINGS = {"left", "right", "tie", "missing", "last", "more", "less", "name"}
-SAID = ("self", "dates", "numbers", "mirrored", "cells", "pair")
+SAID = ("self", "dates", "numbers", "mirrored", "cells")
 """Roles that name no column."""
 
 
@@ -45,11 +45,17 @@ def many(names: str | list[str]) -> list[str]:
     return [names] if isinstance(names, str) else names
 
 
+def split_names(entry: Mapping[str, Any]) -> set[str]:
+    """Return the columns that the texts of others are split into."""
+    return {name for pattern in entry.get("split", {}).values() for name in re.findall(r"{(\w+)}", pattern)}
+
+
 def read_names(entry: Mapping[str, Any]) -> set[str]:
     """Return the columns that an entry reads."""
     roles = {**entry["columns"], **entry.get("agree", {})}
     named = {name for role, names in roles.items() if role not in SAID for name in many(names)}
-    return named | entry.get("where", {}).keys() | entry.get("unless", {}).keys() | entry.get("turned", {}).keys()
+    named -= split_names(entry)
+    return named.union(*(entry.get(part, {}) for part in ("where", "unless", "turned", "split")))
 
 
 def columns_of(entry: Mapping[str, Any], part: str) -> list[str]:
