@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.data.tables.schemas import REST
+from rankbench.stats.contrasts import within_range
 from rankbench.stats.multiple_tests import holm
 
 LEVEL = 0.05
@@ -222,8 +223,9 @@ def _clustered(votes: NDArray[np.number], left: NDArray[np.number], worth: float
     freedom = max(1 / float((weight**2).sum()) - 1, _FEWEST_FREEDOM)
     quantile = float(stdtrit(freedom, 0.975))
     lower, upper = _wilson(total * worth, float(left.sum()) * worth, quantile)
-    half = quantile * math.sqrt(variance)
-    return max(0.0, min(lower, share - half)), min(1.0, max(upper, share + half))
+    mean, half = np.array([share]), quantile * math.sqrt(variance)
+    ends = within_range(mean, mean - half, mean + half, (0.0, 1.0))
+    return min(lower, float(ends[0][0])), max(upper, float(ends[1][0]))
 
 
 def _accused(sides: pl.DataFrame) -> list[BiasedJudge]:

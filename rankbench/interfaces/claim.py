@@ -21,7 +21,7 @@ from rankbench.core.component import Component
 from rankbench.interfaces.cell import Direction, Split
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import VarianceSources
-from rankbench.stats.contrasts import contrasts, contrasts_over_draws
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws, too_few
 from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
 
@@ -193,7 +193,11 @@ class Compared:
             smallest = min(size, default=1)
             sources = VarianceSources.only(len(some), smallest - 1.0)
             return Studentized.from_replicates(
-                estimate[some], replicates[:, some], sources, units=smallest, spread=bool(size)
+                estimate[some],
+                replicates[:, some],
+                sources,
+                units=smallest,
+                spread=bool(size) and not too_few(len(sample.draws)),
             ).intervals()
 
         both, draws = statistic(sample.replicates), statistic(sample.draw_replicates)

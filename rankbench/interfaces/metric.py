@@ -59,6 +59,11 @@ class Metric:
     quality: bool = True
 
     @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Its range."""
+        return self.low, self.high
+
+    @property
     def better(self) -> str:
         """The better direction, in words."""
         if not self.quality:

@@ -36,7 +36,7 @@ from rankbench.stats.bootstrap import (
     widened_for_overlap,
     widening,
 )
-from rankbench.stats.contrasts import MeanIntervals, mean_intervals
+from rankbench.stats.contrasts import MeanIntervals, mean_intervals, within_range
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import Member, StoredCell, SuiteRecord
 
@@ -285,6 +285,8 @@ class Sampler:
             means = means.mean(axis=0, keepdims=True)
         shares = [self.source.shared(arm.n) for arm in arms]
         found = mean_intervals(means, level, np.array([widening(len(means), share) for share in shares]))
+        lower, upper = within_range(found.mean, found.lower, found.upper, self.source.metric(metric).ends)
+        found = replace(found, lower=lower, upper=upper)
         if self._cells(arms, tuple(repetitions)) is None:
             return found
         flat = found.sd <= 1e-12 * np.maximum(1.0, np.abs(found.mean))

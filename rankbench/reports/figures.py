@@ -22,7 +22,15 @@ from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.standings import differences_of
 from rankbench.stats.contrast_columns import ArmContrast
-from rankbench.stats.contrasts import FEWEST, MeanIntervals, PairedIntervals, contrasts, mean_intervals, too_few
+from rankbench.stats.contrasts import (
+    FEWEST,
+    MeanIntervals,
+    PairedIntervals,
+    contrasts,
+    mean_intervals,
+    too_few,
+    within_range,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -149,6 +157,8 @@ class SampledResults(ExperimentResults):
         resampled = sampler.source.test_share is not None
         units = f"over {sampler.source.judged_on} and repetitions"
         words = f"{level:.0%} {'by the corrected resampled t' if resampled else units}"
+        if too_few(len(race.repetitions)) and np.isnan(lower).all():
+            words = f"no intervals with fewer than {FEWEST} repetitions"
         return PairedIntervals(estimate, lower, upper, words)
 
     def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
@@ -215,12 +225,15 @@ class _OverUnits(SampledResults):
         """Return the means of contenders that race at an n, each with its own interval over units and repetitions."""
         found, sampler, race = super().intervals(n, labels, metric, split, level), self._sampler, self._race(n)
         source = sampler.source
-        if source.layout != "race" or source.test_share is not None or too_few(len(race.repetitions)):
+        if source.layout != "race" or source.test_share is not None:
             return found
         arms = [arm for label in labels for arm in race.racing if arm.label == label]
         sample = sampler.sample(arms, metric, split, race.repetitions)
         each = [contrasts(sample, ArmContrast(i), level) for i in range(len(arms))]
-        lower, upper = (np.array([getattr(one, end)[0] for one in each]) for end in ("lower", "upper"))
+        mean, lower, upper = (
+            np.array([getattr(one, part)[0] for one in each]) for part in ("estimate", "lower", "upper")
+        )
+        lower, upper = within_range(mean, lower, upper, source.metric(metric).ends)
         return replace(found, lower=lower, upper=upper)
 
 

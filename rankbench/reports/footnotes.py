@@ -131,8 +131,8 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
         ]
     if too_few(len(race.repetitions)):
         return [
-            f"With fewer than {FEWEST} repetitions, means have no intervals. Repetitions may agree by chance: ranks "
-            "allow for this, a single difference's interval does not."
+            f"With fewer than {FEWEST} repetitions, which may agree by chance, means and differences have no "
+            "intervals, except of contenders whose repetitions are copies."
         ]
     return []
 

@@ -350,7 +350,9 @@ def _first_item(analysis: Analysis, section: Section, arm: Arm, split: Split) ->
     if len(chosen) in (0, len(units)):
         chosen, named = np.arange(len(units)), ""
     best = min(chosen.tolist(), key=lambda i: (-round(float(score[i]), 9), units[i]))
-    who = f"**{markdown(units[best])}** has the highest score of {grouped_digits(len(chosen))} items{named}"
+    others = int((score[chosen].round(9) == round(float(score[best]), 9)).sum()) - 1
+    has = f"and {count_text(others, 'other')} have" if others else "has"
+    who = f"**{markdown(units[best])}** {has} the highest score of {grouped_digits(len(chosen))} items{named}"
     first = may_be_first(sampler, arm, split)
     by = f"{markdown(arm.label)}{' without covariates' * _without_covariates(analysis, arm)}"
     if first is not None and np.isnan(first).all():

@@ -18,6 +18,10 @@ MOST_NAMED = 4
 """Contenders that a sentence names; of more it says how many."""
 
 
+_ROUNDED = 1e-12
+"""Difference of means up to which they are level, as places are."""
+
+
 class Leaders(NamedTuple):
     """Contenders that may be the best of a table: the headline at the largest n that has results, on one split.
 
@@ -70,9 +74,14 @@ class Leaders(NamedTuple):
         return tuple(row for row in self.rows if row.rank_low == 1 and row.contender in self.best)
 
     @property
+    def level(self) -> tuple[Standing, ...]:
+        """Contenders with the best mean, but for rounding."""
+        return tuple(row for row in self.rows if abs(row.mean - self.rows[0].mean) <= _ROUNDED)
+
+    @property
     def tied(self) -> bool:
         """True if several contenders may be the best, and all of them have one mean."""
-        return len(self.first) > 1 and len({row.mean for row in self.first}) == 1
+        return len(self.first) > 1 and {*self.first} <= {*self.level}
 
     @property
     def narrower(self) -> bool:
@@ -149,14 +158,19 @@ def said_of_leaders(found: Leaders) -> str:
         draw = "" if found.sure else " as trained in the one repetition; others may differ"
         return f"{best} is significantly better than {each}{draw}"
     few = f"; {found.too_few}" if found.too_few else ""
+    leading = f"{best} has the best mean"
+    if (count := len(found.level)) > 1:
+        every = f"{'both' if count == 2 else f'all {grouped_digits(count)}'} contenders have the same mean"
+        leading = f"{grouped_digits(count)} of {grouped_digits(len(rows))} contenders have the same best mean"
+        leading = every if count == len(rows) else f"{leading} ({_listed([row.contender for row in found.level])})"
     if not rest and few:
-        return f"{best} has the best mean{few}"
+        return f"{leading}{few}"
     if not rest:
         none = "the two contenders do not" if others == 1 else f"no two of the {grouped_digits(len(rows))} contenders"
-        return f"{best} has the best mean; {none} differ significantly"
+        return f"{leading}; {none} differ significantly"
     trained = " as trained in the one repetition" if found.one_draw else ""
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
-    near = f"{best} has the best mean; {len(first)} of {grouped_digits(len(rows))} contenders may be the best"
+    near = f"{leading}; {len(first)} of {grouped_digits(len(rows))} contenders may be the best"
     if found.tied:
         near = f"{len(first)} of {grouped_digits(len(rows))} contenders have the same best mean"
     listed = _listed([row.contender for row in first])

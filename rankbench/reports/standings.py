@@ -19,7 +19,7 @@ from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import AllPairs, ArmContrast, rounding
-from rankbench.stats.contrasts import contender_rank_ranges, contrasts, contrasts_over_draws, too_few
+from rankbench.stats.contrasts import contender_rank_ranges, contrasts, contrasts_over_draws, within_range
 from rankbench.stats.multiple_tests import holm
 from rankbench.stats.simultaneous import p_values
 
@@ -135,13 +135,14 @@ class _Table(NamedTuple):
         racing, repetitions = self.race.racing, self.race.repetitions
         sample = self._sample(racing)
         over_draws = self.sampler.intervals(racing, self.metric, self.split, repetitions)
+        ends_of_metric = self.sampler.source.metric(self.metric).ends
         for i, arm in enumerate(racing):
             found[arm.label] = {name: getattr(over_draws, name)[i] for name in ("mean", "se", "sd", "lower", "upper")}
             found[arm.label]["repetitions"] = len(repetitions)
             over_both = contrasts(sample, ArmContrast(i))
-            found[arm.label]["se_queries"] = over_both.se[0]
-            if not too_few(len(repetitions)) or sample.copied[0, i]:
-                found[arm.label] |= {"lower_queries": over_both.lower[0], "upper_queries": over_both.upper[0]}
+            ends = within_range(over_both.estimate, over_both.lower, over_both.upper, ends_of_metric)
+            for name, (value,) in zip(("se", "lower", "upper"), (over_both.se, *ends), strict=True):
+                found[arm.label][f"{name}_queries"] = value
 
     def _add_ranks(self, found: Values) -> None:
         """Rank every distinct arm; one that equals k = inf shares that one's range."""
@@ -280,7 +281,8 @@ def differences_of(
         # Repeated splits of one log have no interval over queries.
         of_means = contrasts if sampler.source.test_share is None else contrasts_over_draws
         each = of_means(sample, np.eye(len(labels)), level)
-        means = dict(zip(labels, zip(each.lower.tolist(), each.upper.tolist(), strict=True), strict=True))
+        ends = within_range(each.estimate, each.lower, each.upper, sampler.source.metric(metric).ends)
+        means = dict(zip(labels, zip(*(end.tolist() for end in ends), strict=True), strict=True))
     if sample is not None and len(labels) > 1:
         found = contrasts(sample, AllPairs(len(labels)), level)
         low, high = found.lower, found.upper

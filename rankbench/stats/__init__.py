@@ -19,6 +19,10 @@ References
 .. [Pit39] E. J. G. Pitman, A note on normal correlation, Biometrika 31, 1939.
 .. [Mor39] W. A. Morgan, A test for the significance of the difference between the two
    variances in a sample from a normal bivariate population, Biometrika 31, 1939.
+.. [Wil27] E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of the American
+   Statistical Association 22(158), 1927.
+.. [KG98] E. L. Korn, B. I. Graubard, Confidence intervals for proportions with small expected number of positive
+   counts estimated from survey data, Survey Methodology 24(2), 1998.
 .. [NB03] C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning
    52, 2003.
 """

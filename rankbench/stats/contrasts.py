@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +25,9 @@ FEWER_FIRST = (
 
 
 def too_few(draws: int) -> bool:
-    """Return whether repetitions are several, but fewer than `FEWEST`: no mean is shown with an interval then.
+    """Return whether repetitions are several, but fewer than `FEWEST`: no mean or difference has an interval then.
 
-    Two or three values have Student's t go where no value can be: a share below 0 or above 1.
+    Two or three values may agree by chance, or have Student's t go where no value can be: a share below 0 or above 1.
     """
     return 1 < draws < FEWEST
 
@@ -54,8 +54,24 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
         A contrast in every column, or what stands for such a matrix.
     level : float, in (0, 1)
         Of all P intervals together.
+
+    Returns
+    -------
+    SimultaneousIntervals
+        Nan where repetitions are too few for an interval (`too_few`) and no copies.
     """
-    return studentized_contrasts(sample, some).intervals(level)
+    return _where_known(sample, some, studentized_contrasts(sample, some).intervals(level))
+
+
+def _where_known(
+    sample: Crossed, some: NDArray[np.float64] | Contrasts, found: SimultaneousIntervals
+) -> SimultaneousIntervals:
+    """Take back intervals that rest on too few repetitions."""
+    if not too_few(len(sample.draws)):
+        return found
+    copied = contrasts_of(some).copied(sample)
+    lower, upper, flat = (np.where(copied, one, np.nan) for one in (found.lower, found.upper, found.flat))
+    return replace(found, lower=lower, upper=upper, flat=flat)
 
 
 def studentized_contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts) -> Studentized:
@@ -100,7 +116,7 @@ def contrasts_over_draws(
     bootstrapped. Of one query whose repetitions are all the same there is none: that a thing
     was computed again is no draw.
     """
-    return _over_draws(sample, some).intervals(level)
+    return _where_known(sample, some, _over_draws(sample, some).intervals(level))
 
 
 def _over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts) -> Studentized:
@@ -175,6 +191,38 @@ def mean_intervals(
     se = widening * sd / np.sqrt(draws)
     half = np.full(mean.shape, np.nan) if too_few(draws) else stdtrit(draws - 1, 0.5 + level / 2) * se
     return MeanIntervals(mean, sd, se, mean - half, mean + half)
+
+
+def within_range(
+    mean: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    ends: tuple[float | None, float | None],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Return intervals of means, those by Wilson that would leave the range of the values.
+
+    Few values of a share have Student's interval leave [0, 1]: no mean is normal there. With its half width h and a
+    mean p inside of the range, Wilson's interval [Wil27]_ of the effective number of votes, p (1 - p) over the variance
+    of the mean [KG98]_, is
+
+    .. math:: \frac{p + c / 2 \mp \sqrt{h^2 + c^2 / 4}}{1 + c}, \quad c = \frac{h^2}{p (1 - p)}
+
+    Parameters
+    ----------
+    mean, lower, upper : ndarray of float64, shape (C,)
+        Symmetric intervals.
+    ends : (float or None, float or None)
+        Smallest and largest value; None: no bound, and intervals stay as they are.
+    """
+    low, high = ends
+    if low is None or high is None:
+        return lower, upper
+    p, half = (mean - low) / (high - low), (upper - lower) / (2 * (high - low))
+    past = ((lower < low) | (upper > high)) & (p > 0) & (p < 1)
+    c = np.divide(half**2, p * (1 - p), out=np.zeros_like(half), where=past)
+    middle, half = (p + c / 2) / (1 + c), np.sqrt(half**2 + c**2 / 4) / (1 + c)
+    first, last = (low + (high - low) * (middle + side * half) for side in (-1, 1))
+    return np.where(past, first, lower), np.where(past, last, upper)
 
 
 FEWEST_DRAWS = 8

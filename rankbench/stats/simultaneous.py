@@ -145,7 +145,7 @@ class SimultaneousIntervals:
         live = self.se > 0
         t = np.divide(self.estimate, self.se, out=np.zeros_like(self.estimate), where=live)
         none = np.where(np.abs(self.estimate) <= rounding(self.estimate), 1.0, 0.0) + self.flat
-        return np.where(live, self.sources.p(t), none)
+        return np.where(live, self.sources.p(t) + 0.0 * self.lower, none)
 
 
 def p_values(found: Sequence[SimultaneousIntervals]) -> NDArray[np.float64]:
@@ -156,8 +156,9 @@ def p_values(found: Sequence[SimultaneousIntervals]) -> NDArray[np.float64]:
     together = replace(sources[0], share=np.concatenate([one.share for one in sources]))
     estimate, se = (np.concatenate([getattr(one, name) for one in found]) for name in ("estimate", "se"))
     t = np.divide(estimate, se, out=np.zeros_like(estimate), where=se > 0)
-    # Where nothing varies there is no t: each says by itself what that means.
-    return np.where(se > 0, together.p(t), [one.p[0] if one.se[0] == 0 else 0.0 for one in found])
+    # Where nothing varies there is no t: each says by itself what that means. Without an interval there is no p.
+    known = np.array([0.0 * one.lower[0] for one in found])
+    return np.where(se > 0, together.p(t) + known, [one.p[0] if one.se[0] == 0 else 0.0 for one in found])
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from rankbench.interfaces.figure import (
 from rankbench.interfaces.suite import Figure, matches
 from rankbench.stats.contrasts import MeanIntervals, PairedIntervals
 
+_ALONE = "; a difference is significant, by itself, where 0 is outside"
+
 
 def parameter_value(config: Mapping[str, Any], parameter: str) -> float | None:
     """Return the number that a contender has at `parameter` (``a.b`` for nested ones), if any."""
@@ -170,11 +172,12 @@ class Risk(FigureKind):
         nowhere = {omission.label for omission in status if not omission.where}
         names, beyond = limited([name for name, found in members.items() if found - nowhere])
         race = next((race for race in results.races if race.repetitions and self._races(race)), None)
-        words = ""
+        words, drawn = "", False
         if race is not None:
-            labels = [self.against]
+            others = [arm.label for arm in race.racing if arm.label != self.against] or [self.against]
             at = results.metrics[0], results.splits[0], figure.level
-            words = results.differences(race.n, labels, self.against, *at).words
+            apart = results.differences(race.n, others, self.against, *at)
+            words, drawn = apart.words, not np.isnan(apart.lower).all()
         return Drawing(
             self._plots(figure, results, parts, names),
             names,
@@ -188,7 +191,7 @@ class Risk(FigureKind):
             same_y=len(results.races) != 1 or any(map(self._races, results.races)),
             hollow="hollow: the same as k = ∞",
             size=(2.8, 2.1),
-            note=f"differences: {words}; a difference is significant, by itself, where 0 is outside" if words else "",
+            note=f"differences: {words}{_ALONE * drawn}" * bool(words),
         )
 
     def _races(self, race: RaceResults) -> bool:

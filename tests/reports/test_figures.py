@@ -167,9 +167,13 @@ def test_the_data_and_few_repetitions_stand_in_the_title(tmp_path: Path) -> None
     canvas = canvas_of(sampler)
     assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
     assert all(len(line.get_xdata()) == 1 for line in canvas.axes[0].get_lines())
-    # Differences have intervals all the same, and the title says of what.
+    # A difference of so few has none either; of one more the title says of what.
     plan.extra["figures"][0]["against"] = "regression k=1"
     (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "against", [plan]))
+    canvas = canvas_of(sampler)
+    assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
+    plan.repetitions = 4
+    (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "enough", [plan]))
     canvas = canvas_of(sampler)
     assert canvas.get_suptitle() == "Methods\nsimulated data; 95% over queries and repetitions"
     assert any(len(line.get_xdata()) == 2 for line in canvas.axes[0].get_lines())

@@ -69,6 +69,22 @@ def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str
             "2 of 3 contenders have the same best mean (a, b); 1 other is significantly worse",
         ),
         (
+            found(row("a", 0.1, 1, 3), row("b", 0.1, 1, 3), row("c", 0.1, 1, 3)),
+            "all 3 contenders have the same mean; no two of the 3 contenders differ significantly",
+        ),
+        (
+            found(row("a", 0.1, 1, 3), row("b", 0.1 + 1e-16, 1, 3), row("c", 0.3, 1, 3)),
+            "2 of 3 contenders have the same best mean (a, b); no two of the 3 contenders differ significantly",
+        ),
+        (
+            found(row("a", 0.1, 1, 3), row("b", 0.1, 1, 3), row("c", 0.2, 1, 3), row("d", 0.3, 4, 4)),
+            "2 of 4 contenders have the same best mean (a, b); 3 of 4 contenders may be the best (a, b, c); 1 other is",
+        ),
+        (
+            found(row("a", 0.1, 1, 2), row("b", 0.1, 1, 2), few=frozenset("ab")),
+            "both contenders have the same mean; 2 repetitions are too few to rank the contenders",
+        ),
+        (
             found(row("a, b", 0.1, 1, 2), row("c", 0.2, 1, 3), row("d", 0.3, 2, 3)),
             "**a, b** has the best mean; 2 of 3 contenders may be the best (a, b; c)",
         ),

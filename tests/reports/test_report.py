@@ -123,12 +123,20 @@ def test_only_items_with_enough_judgments_may_be_first(tmp_path: Path, least: in
     assert units["unit"].unique(maintain_order=True).to_list() == list("abcd")
 
 
-def four_items(tmp_path: Path, least: int, first: tuple[float, ...] = ()) -> Results:
+def test_items_of_one_score_are_first_together(tmp_path: Path) -> None:
+    found = four_items(tmp_path, 0, (1, 1, 1, 0), (3, 3, 3, 0))
+    said = "By one, **a** and 2 others have the highest score of 4 items; 3 of them may be first"
+    assert found.headline.sentences[0].startswith(said)
+
+
+def four_items(
+    tmp_path: Path, least: int, first: tuple[float, ...] = (), scores: tuple[float, ...] = (3, 2, 1, 0)
+) -> Results:
     """Report a ranking of four items, with or without the metric of those that may be first."""
     losses = ("score", "lower", "upper", "rank-low", "rank-high", "votes", *["may-be-first"] * bool(first))
     plan = Plan("items", [Contender("one", {})], (100,), 1, "", losses, {"least_judgments": least})
     members, (block,) = synthetic.blocks_of(plan, {"design": 4})
-    columns = [[3, 2, 1, 0], [math.nan, 1, 0, -1], [math.nan, 3, 2, 1], [1, 1, 1, 4], [4, 2, 3, 4], [1, 20, 30, 40]]
+    columns = [[*scores], [math.nan, 1, 0, -1], [math.nan, 3, 2, 1], [1, 1, 1, 4], [4, 2, 3, 4], [1, 20, 30, 40]]
     columns += [[*first]] * bool(first)
     values = {(name, "design"): np.array(column, float) for name, column in zip(losses, columns, strict=True)}
     block.cells[0].losses.update(values)
@@ -295,7 +303,7 @@ def test_trouble_is_a_footnote(tmp_path: Path) -> None:
     ("repetitions", "said"),
     [
         (1, "One repetition: intervals and ranks are over queries alone"),
-        (2, "With fewer than 4 repetitions, means have no intervals. Repetitions may agree by chance: ranks allow for"),
+        (2, "With fewer than 4 repetitions, which may agree by chance, means and differences have no intervals"),
     ],
 )
 def test_few_repetitions_tell_little(tmp_path: Path, repetitions: int, said: str) -> None:

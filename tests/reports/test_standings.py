@@ -13,7 +13,8 @@ from synthetic import Contender, Plan
 
 from rankbench.errors import StoreError
 from rankbench.reports.analysis import Analysis, analyze
-from rankbench.reports.standings import Standing, best_first
+from rankbench.reports.figures import SampledResults
+from rankbench.reports.standings import Standing, best_first, standings
 
 
 def read(folder: Path, plan: Plan, **more) -> Analysis:
@@ -159,3 +160,34 @@ def test_few_overlapping_splits_that_agree_are_no_certainty(tmp_path: Path) -> N
     base, other, twin = compared(10, "many")
     assert (other.difference_lower, other.difference_upper) == pytest.approx((0.05, 0.05), abs=1e-9)
     assert (base.rank_low, base.rank_high) != (other.rank_low, other.rank_high)
+
+
+@pytest.mark.parametrize("splits", [None, 0.2])
+def test_intervals_of_a_share_are_shares(tmp_path: Path, splits: float | None) -> None:
+    """Four draws of an error rate on few units: Student's interval of .375 would go from below 0."""
+    plan = Plan("e", [Contender("logistic", {}), Contender("other", {})], (100,), 4)
+    members, blocks = synthetic.blocks_of(plan, {"design": 2})
+    for block, errors in zip(blocks, ([1, 0], [0, 0], [1, 0], [1, 0]), strict=True):
+        for cell in block.cells:
+            cell.losses["ndcg", "design"] = np.array(errors, np.float64)
+    metric = {"name": "ndcg", "direction": "minimize", "low": 0, "high": 1}
+    record = synthetic.record([plan], {"design": 2}, metrics=[metric], test_share=splits)
+    with synthetic.Store(tmp_path) as store:
+        store.begin(record, members)
+        for block in blocks:
+            store.commit(block)
+        (sampler,) = synthetic.samplers(tmp_path)
+        row = next(row for row in standings(sampler) if row.contender == "other")
+        drawn = SampledResults(sampler).intervals(100, ["other"], "ndcg", "design", 0.95)
+    draws = np.array([0.5, 0, 0.5, 0.5])
+    factor = 1 if splits is None else math.sqrt(1 + 4 * 0.2 / 0.8)  # Nadeau and Bengio
+    half = stats.t(3).ppf(0.975) * draws.std(ddof=1) / 2 * factor
+    assert draws.mean() - half < 0
+    # Wilson's interval of n votes with variance p (1 - p) / n, and Student's quantile in place of z.
+    p, z = draws.mean(), stats.t(3).ppf(0.975)
+    n = p * (1 - p) / (half / z) ** 2
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    width = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    assert (row.lower, row.upper) == pytest.approx((middle - width, middle + width))
+    assert (drawn.lower[0], drawn.upper[0]) == (row.lower, row.upper)
+    assert 0 <= row.lower_queries < p < row.upper_queries <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -22,10 +23,12 @@ from rankbench.stats.contrasts import (
     mean_intervals,
     pitman_morgan,
     sd_ratios,
+    studentized_contrasts,
     too_few_to_rank,
+    within_range,
 )
 from rankbench.stats.multiple_tests import equivalent, not_equivalent
-from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized, p_values
 
 DIFFERENCE = np.array([[1.0], [-1.0]])
 SEEDS = trials(200)
@@ -377,11 +380,41 @@ def test_few_repetitions_rank_those_that_are_copies_and_not_the_others() -> None
     rng = np.random.default_rng(6)
     losses = np.repeat(effects(rng, 1, 60, 3), 3, axis=0)
     losses[:, :, 2] += rng.normal(0, 0.1, (3, 1))
-    found = contrasts(crossed(losses, 0), AllPairs(3))
+    found = studentized_contrasts(crossed(losses, 0), AllPairs(3)).intervals()
     half = found.upper - found.estimate
     df = np.array([59, 2, 2])
     np.testing.assert_allclose(half, stats.t(df).ppf(1 - 0.05 / 6) * found.se)
     assert too_few_to_rank(crossed(losses, 0)).tolist() == [False, False, True]
+
+
+@given(votes=st.integers(2, 60), data=st.data(), low=st.sampled_from([0.0, -2.0]), level=st.sampled_from([0.8, 0.99]))
+def test_an_interval_of_a_share_that_would_leave_the_range_is_wilsons(
+    votes: int, data: st.DataObject, low: float, level: float
+) -> None:
+    wins = data.draw(st.integers(1, votes - 1))
+    p, z = wins / votes, stats.norm.ppf(0.5 + level / 2)
+    half = z * math.sqrt(p * (1 - p) / votes)
+    given_ends = low + 3 * (p - half), low + 3 * (p + half)
+    found = within_range(*(np.array([x]) for x in (low + 3 * p, *given_ends)), (low, low + 3))
+    expected = given_ends
+    if p - half < 0 or p + half > 1:
+        ci = stats.binomtest(wins, votes).proportion_ci(level, method="wilson")
+        expected = low + 3 * ci.low, low + 3 * ci.high
+    assert (found[0][0], found[1][0]) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("draws", [2, 3, 4])
+def test_of_few_repetitions_copies_alone_have_intervals_and_p_values(draws: int) -> None:
+    """The first difference is of copies, the others are not: one rule for differences and means, alone or together."""
+    losses = np.repeat(effects(np.random.default_rng(6), 1, 60, 3), draws, axis=0)
+    losses[:, :, 2] += np.random.default_rng(7).normal(0, 0.1, (draws, 1))
+    sample = crossed(losses, 0)
+    for found in (contrasts(sample, AllPairs(3)), contrasts_over_draws(sample, AllPairs(3))):
+        assert np.isfinite(found.lower).tolist() == [True, *[draws == 4] * 2]
+        assert np.isfinite(found.p).tolist() == [True, *[draws == 4] * 2]
+    means = [contrasts(sample, ArmContrast(arm)) for arm in range(3)]
+    assert [np.isfinite(one.upper[0]) for one in means] == [True, True, draws == 4]
+    assert np.isfinite(p_values(means)).tolist() == [True, True, draws == 4]
 
 
 @pytest.mark.parametrize(
