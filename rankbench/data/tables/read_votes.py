@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from rankbench.core.text import count_text, short_repr
-from rankbench.data.tables.cells import name_of, says, text_of, with_joined
+from rankbench.data.tables.cells import says, text_of, with_joined
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
 from rankbench.data.tables.doubts import (
     refuse_alike,
@@ -20,7 +20,7 @@ from rankbench.data.tables.doubts import (
 )
 from rankbench.data.tables.sides import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import VoteOutcome, missing_step, outcome_of, outcome_says, with_flag
-from rankbench.data.tables.vote_sides import shown_items, with_sides
+from rankbench.data.tables.vote_sides import shown_items, with_sides, words_of_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import Reading
@@ -44,11 +44,13 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     Unread
         Values speak against the reading.
     """
-    reading = reading.expanded(raw.schema().names())
-    frame, reading = with_joined(raw.frame, reading)
+    said = reading.expanded(raw.schema().names())
+    frame, reading = with_joined(raw.frame, said)
     raw = replace(raw, frame=frame)
     votes = _PairVotes if reading.one("loser") else _SidedVotes
-    return votes(raw, reading).read()
+    found = votes(raw, reading).read()
+    several = {role: names for role, names in said.columns.items() if len(names) > 1}
+    return replace(found, reading=found.reading.with_(several))
 
 
 @dataclass
@@ -77,6 +79,11 @@ class _Votes:
         roles = ("winner", "loser") if self.reading.one("loser") else ("left", "right")
         return self.reading.one(roles[0]), self.reading.one(roles[1])
 
+    def settle(self, *names: str) -> None:
+        """Let ids be whole numbers where a program wrote them as floats, in columns that name the same things."""
+        beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
+        self.raw = replace(self.raw, frame=with_whole_names(self.raw.frame, [*self.sides, *names], *beside))
+
     def left_out(self) -> dict[str, pl.Expr]:
         """Return which rows are left out, by what is said of them, but for those without an outcome."""
         reading, found = self.reading, dict[str, pl.Expr]()
@@ -89,7 +96,7 @@ class _Votes:
         if by := reading.one("by"):
             found[f"with nothing in {short_repr(by)}"] = text_of(by) == ""
         if reading.one("self") == "drop":
-            found["of an item against itself"] = name_of(self.sides[0]) == name_of(self.sides[1])
+            found["of an item against itself"] = text_of(self.sides[0]) == text_of(self.sides[1])
         for role in ("weight", "count"):
             if name := reading.one(role):
                 found[f"whose {short_repr(name)} is 0"] = weightless(name)
@@ -111,7 +118,7 @@ class _Votes:
 
     def pairs(self, lead: pl.Expr, out: pl.Expr) -> pl.DataFrame:
         """Return the different votes of the rows that are kept: two items, who won, and how many rows."""
-        left, right = (name_of(side).alias(name) for side, name in zip(self.sides, ("left", "right"), strict=True))
+        left, right = (text_of(side).alias(name) for side, name in zip(self.sides, ("left", "right"), strict=True))
         rows = self.raw.frame.select(left, right, lead.sign().alias("lead"), out.alias("out"))
         with self.raw.reading():
             return rows.filter(~pl.col("out")).group_by("left", "right", "lead").len().collect(engine="streaming")
@@ -137,16 +144,13 @@ class _Votes:
         names = self.raw.schema().names()
         terms = covariate_terms(roles)
         roles |= control_roles(terms, names, roles)
-        frame = self.raw.frame
-        groups = [[*self.sides], *([roles[role]] for role in ("judge", "query") if role in roles)]
-        frame = with_whole_names(frame, *groups)
         query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
         columns = [query.alias("query_id"), *chosen]
         columns += [self.beside(role, roles[role]).alias(role) for role in _BESIDE if role in roles]
         columns += control_expressions(roles)
         if out is not None:
             columns.append(out.alias(LEFT_OUT))
-        return replace(self.raw, frame=frame.select(columns), roles=roles)
+        return replace(self.raw, frame=self.raw.frame.select(columns), roles=roles)
 
     def beside(self, role: str, name: str) -> pl.Expr:
         """Return a column beside the vote; dates are read by their pattern."""
@@ -159,6 +163,7 @@ class _PairVotes(_Votes):
     """Votes of a column of winners and one of losers."""
 
     def read(self) -> ReadTable:
+        self.settle()
         reading, (winner, loser) = self.reading, self.sides
         gone = self.left_out()
         out = pl.any_horizontal(rows.fill_null(value=False) for rows in gone.values()) if gone else None
@@ -169,7 +174,7 @@ class _PairVotes(_Votes):
         if reading.source == "standard names":
             _refuse_sorted_numbers(self.raw, pairs, winner, loser)
         self.counted()
-        chosen = [pl.col(winner).alias("winner"), pl.col(loser).alias("loser")]
+        chosen = [text_of(winner).alias("winner"), text_of(loser).alias("loser")]
         chosen += [pl.col(tie).alias("tie")] if tie else []
         chosen += [pl.col(reading.one(role)).alias(role) for role in ("first", "rest_of_vote") if reading.one(role)]
         says_pair = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
@@ -197,6 +202,7 @@ class _SidedVotes(_Votes):
         reading = self.reading
         if not reading.has("left", "right"):
             raise Unread("which two columns hold the items is not said", "--columns left=____,right=____", code="sides")
+        self.settle(*([] if words_of_sides(reading) else reading.all("winner")))
         outcome = outcome_of(reading)
         against = None
         if reading.one("tie") and reading.one("winner"):
@@ -233,7 +239,7 @@ class _SidedVotes(_Votes):
 
     def sided_table(self, outcome: VoteOutcome, out: pl.Expr) -> RawTable:
         """Return the votes with winner, loser, tie and side."""
-        left, right = (pl.col(side).cast(pl.String) for side in self.sides)
+        left, right = (text_of(side) for side in self.sides)
         # A column of its own: Polars takes long to plan a query in which a long expression stands often.
         raw = replace(self.raw, frame=self.raw.frame.with_columns(outcome.lead.fill_null(0.0).alias(_LEAD)))
         first = pl.col(_LEAD) >= 0
