@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 
@@ -63,13 +64,16 @@ def refuse_blanks(
     name = min(rows, key=rows.__getitem__)
     with raw.reading():
         cell = raw.frame.slice(rows[name], 1).select(text_of(name)).collect().item()
-    path, row = raw.place(rows[name] + 1)
-    what = f"{short_repr(cell)} may be a name, or say nothing" if cell else "the cell is empty"
-    word = names_text({"": (cell,)})[1:]
+    raise blank_cell(cell, *raw.place(rows[name] + 1), name, more=more)
+
+
+def blank_cell(cell: str, path: Path | str | None, row: int | None, column: str, *, more: Sequence[str] = ()) -> Unread:
+    """Return the question about a cell that may say nothing; see `refuse_blanks`."""
+    what = f"{short_repr(cell)} may be a name or a word, or say nothing" if cell else "the cell is empty"
+    word = names_text({"": (cell,)}).partition("=")[2]
     others = "".join(f", --words {meaning}={word} {_MEANS[meaning]}" for meaning in more)
-    raise Unread(
-        f"{what}: --words missing={word} leaves such rows out{others}", code="blank", path=path, row=row, column=name
-    )
+    step = f"--words missing={word} leaves such rows out{others}"
+    return Unread(what, step, code="blank", path=path, row=row, column=column)
 
 
 _MEANS = {"tie": "counts them as ties", "last": "places them behind the others"}

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from rankbench.core.text import count_text, short_repr
-from rankbench.data.tables.cells import name_of, says, text_of, with_joined
+from rankbench.data.tables.cells import EMPTY, says, text_of, with_joined
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
 from rankbench.data.tables.doubts import (
+    blank_cell,
     refuse_alike,
     refuse_blanks,
     refuse_code,
@@ -20,14 +21,14 @@ from rankbench.data.tables.doubts import (
 )
 from rankbench.data.tables.sides import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import VoteOutcome, missing_step, outcome_of, outcome_says, with_flag
-from rankbench.data.tables.vote_sides import shown_items, with_sides
+from rankbench.data.tables.vote_sides import shown_items, with_sides, words_of_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
-_LEAD, _OUT, _ROW = "\0lead", "\0out", "\0row"
+_LEAD, _OUT = "\0lead", "\0out"
 """Columns beside the columns of the file; no user calls one so."""
 
 _BESIDE = ("judge", "time", "weight", "count")
@@ -44,11 +45,13 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     Unread
         Values speak against the reading.
     """
-    reading = reading.expanded(raw.schema().names())
-    frame, reading = with_joined(raw.frame, reading)
+    said = reading.expanded(raw.schema().names())
+    frame, reading = with_joined(raw.frame, said)
     raw = replace(raw, frame=frame)
     votes = _PairVotes if reading.one("loser") else _SidedVotes
-    return votes(raw, reading).read()
+    found = votes(raw, reading).read()
+    several = {role: names for role, names in said.columns.items() if len(names) > 1}
+    return replace(found, reading=found.reading.with_(several))
 
 
 @dataclass
@@ -77,6 +80,11 @@ class _Votes:
         roles = ("winner", "loser") if self.reading.one("loser") else ("left", "right")
         return self.reading.one(roles[0]), self.reading.one(roles[1])
 
+    def settle(self, *names: str) -> None:
+        """Let ids be whole numbers where a program wrote them as floats, in columns that name the same things."""
+        beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
+        self.raw = replace(self.raw, frame=with_whole_names(self.raw.frame, [*self.sides, *names], *beside))
+
     def left_out(self) -> dict[str, pl.Expr]:
         """Return which rows are left out, by what is said of them, but for those without an outcome."""
         reading, found = self.reading, dict[str, pl.Expr]()
@@ -89,16 +97,23 @@ class _Votes:
         if by := reading.one("by"):
             found[f"with nothing in {short_repr(by)}"] = text_of(by) == ""
         if reading.one("self") == "drop":
-            found["of an item against itself"] = name_of(self.sides[0]) == name_of(self.sides[1])
+            found["of an item against itself"] = text_of(self.sides[0]) == text_of(self.sides[1])
         for role in ("weight", "count"):
             if name := reading.one(role):
                 found[f"whose {short_repr(name)} is 0"] = weightless(name)
         return found
 
-    def counted(self, **facts: pl.Expr) -> dict[str, int]:
-        """Return sums of facts of rows, and note how many rows are left out."""
+    def counted(self, out: pl.Expr, **facts: pl.Expr) -> dict[str, int]:
+        """Return sums of facts of the rows that are kept, and note how many rows are left out.
+
+        A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
+        """
         gone = self.left_out()
-        sums = [fact.fill_null(value=False).sum().alias(name) for name, fact in facts.items()]
+        rows = pl.int_range(pl.len())
+        sums = [
+            (rows.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
+            for name, fact in ((name, fact.fill_null(value=False) & ~out) for name, fact in facts.items())
+        ]
         sums += [rows.fill_null(value=False).sum().alias(f"{_OUT}{at}") for at, rows in enumerate(gone.values())]
         if not sums:
             return {}
@@ -109,17 +124,24 @@ class _Votes:
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
         return found
 
-    def pairs(self, lead: pl.Expr, out: pl.Expr) -> pl.DataFrame:
-        """Return the different votes of the rows that are kept: two items, who won, and how many rows."""
-        left, right = (name_of(side).alias(name) for side, name in zip(self.sides, ("left", "right"), strict=True))
-        rows = self.raw.frame.select(left, right, lead.sign().alias("lead"), out.alias("out"))
-        with self.raw.reading():
-            return rows.filter(~pl.col("out")).group_by("left", "right", "lead").len().collect(engine="streaming")
+    def pairs(self, lead: pl.Expr, out: pl.Expr | None) -> pl.DataFrame:
+        """Return the different votes of the rows that are kept: two items, who won, and how many rows.
 
-    def refuse_names(self, pairs: pl.DataFrame) -> list[str]:
-        """Return the names of the items, sorted; names alike and columns of more items are asked about."""
+        Texts are few and rows are many: rows are grouped as they are.
+        """
+        sides = [pl.col(side).alias(name) for side, name in zip(self.sides, ("left", "right"), strict=True)]
+        rows = self.raw.frame.select(*sides, lead.alias("lead"), *([] if out is None else [out.alias("out")]))
+        rows = rows if out is None else rows.filter(~pl.col("out")).drop("out")
+        with self.raw.reading():
+            grouped = rows.group_by("left", "right", "lead").len().collect(engine="streaming")
+        return grouped.with_columns(text_of("left").alias("left"), text_of("right").alias("right"))
+
+    def refuse_names(self, pairs: pl.DataFrame, out: pl.Expr | None) -> list[str]:
+        """Return the names of the items, sorted; names that are empty, alike, or in a third column are asked about."""
         sides = self.sides
         items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
+        if any(name.lower() in EMPTY for name in items):
+            refuse_blanks(self.raw, sides, self.reading, out=out)
         if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
             raise Unread(
                 f"{short_repr(sides[0])} and {short_repr(sides[1])} say {', '.join(items)}: flags, not names of items",
@@ -137,16 +159,13 @@ class _Votes:
         names = self.raw.schema().names()
         terms = covariate_terms(roles)
         roles |= control_roles(terms, names, roles)
-        frame = self.raw.frame
-        groups = [[*self.sides], *([roles[role]] for role in ("judge", "query") if role in roles)]
-        frame = with_whole_names(frame, *groups)
         query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
         columns = [query.alias("query_id"), *chosen]
         columns += [self.beside(role, roles[role]).alias(role) for role in _BESIDE if role in roles]
         columns += control_expressions(roles)
         if out is not None:
             columns.append(out.alias(LEFT_OUT))
-        return replace(self.raw, frame=frame.select(columns), roles=roles)
+        return replace(self.raw, frame=self.raw.frame.select(columns), roles=roles)
 
     def beside(self, role: str, name: str) -> pl.Expr:
         """Return a column beside the vote; dates are read by their pattern."""
@@ -159,17 +178,18 @@ class _PairVotes(_Votes):
     """Votes of a column of winners and one of losers."""
 
     def read(self) -> ReadTable:
+        self.settle()
         reading, (winner, loser) = self.reading, self.sides
         gone = self.left_out()
         out = pl.any_horizontal(rows.fill_null(value=False) for rows in gone.values()) if gone else None
-        refuse_blanks(self.raw, [winner, loser], reading, out=out)
         tie = reading.one("tie")
-        pairs = self.pairs(pl.lit(1.0), pl.lit(value=False) if out is None else out)
-        items = self.refuse_names(pairs)
+        pairs = self.pairs(pl.lit(1.0), out)
+        items = self.refuse_names(pairs, out)
         if reading.source == "standard names":
             _refuse_sorted_numbers(self.raw, pairs, winner, loser)
-        self.counted()
-        chosen = [pl.col(winner).alias("winner"), pl.col(loser).alias("loser")]
+        if out is not None:
+            self.counted(out)
+        chosen = [text_of(winner).alias("winner"), text_of(loser).alias("loser")]
         chosen += [pl.col(tie).alias("tie")] if tie else []
         chosen += [pl.col(reading.one(role)).alias(role) for role in ("first", "rest_of_vote") if reading.one(role)]
         says_pair = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
@@ -197,32 +217,29 @@ class _SidedVotes(_Votes):
         reading = self.reading
         if not reading.has("left", "right"):
             raise Unread("which two columns hold the items is not said", "--columns left=____,right=____", code="sides")
+        self.settle(*([] if words_of_sides(reading) else reading.all("winner")))
         outcome = outcome_of(reading)
         against = None
         if reading.one("tie") and reading.one("winner"):
             outcome, against = with_flag(outcome, reading)
         gone = [rows.fill_null(value=False) for rows in self.left_out().values()]
         out = pl.any_horizontal(*gone, outcome.missing.fill_null(value=False))
-        # Of the columns of the outcome none is blank, but that a column of ties says it.
-        blank = [] if against is not None else list(outcome.columns)
-        more = ("tie",) if reading.one("winner") else ()
-        refuse_blanks(self.raw, [*self.sides, *blank], reading, more=more, out=out)
         refuse_grouped(self.raw, list(outcome.columns) if outcome.numbers else [], reading)
-        self.refuse_unread(outcome, out, against)
-        if outcome.numbers:
-            refuse_code(
-                replace(self.raw, frame=self.raw.frame.filter(~out)), outcome.numbers, reading, places=outcome.places
-            )
         lead = outcome.lead
-        counts = self.counted(
-            left=(lead > 0) & ~out, right=(lead < 0) & ~out, tie=(lead == 0) & ~out, missing=outcome.missing
-        )
+        facts = {"left": lead > 0, "right": lead < 0, "tie": lead == 0, "unread_row": lead.is_null()}
+        facts |= {} if against is None else {"against_row": against}
+        counts = self.counted(out, **facts)
+        self.refuse_unread(outcome, counts.pop("unread_row"), counts.pop("against_row", -1))
+        if outcome.numbers:
+            kept = replace(self.raw, frame=self.raw.frame.filter(~out))
+            refuse_code(kept, outcome.numbers, reading, places=outcome.places)
+        counts["missing"] = self.missing(outcome, gone)
         if counts["missing"]:
             words = [word or "an empty cell" for word in reading.words.get("missing", ())]
             which = f"without an outcome ({', '.join(words)})" if words else "without a game"
             self.notes.append(f"rankbench leaves out {count_text(counts['missing'], 'row', which)}")
-        pairs = self.pairs(lead, out)
-        items = self.refuse_names(pairs)
+        pairs = self.pairs(lead.sign(), out)
+        items = self.refuse_names(pairs, out)
         self.refuse_mirrored(pairs)
         decisive = counts["left"] + counts["right"]
         if decisive > 5 and not (counts["left"] and counts["right"]):
@@ -233,7 +250,7 @@ class _SidedVotes(_Votes):
 
     def sided_table(self, outcome: VoteOutcome, out: pl.Expr) -> RawTable:
         """Return the votes with winner, loser, tie and side."""
-        left, right = (pl.col(side).cast(pl.String) for side in self.sides)
+        left, right = (text_of(side) for side in self.sides)
         # A column of its own: Polars takes long to plan a query in which a long expression stands often.
         raw = replace(self.raw, frame=self.raw.frame.with_columns(outcome.lead.fill_null(0.0).alias(_LEAD)))
         first = pl.col(_LEAD) >= 0
@@ -246,30 +263,33 @@ class _SidedVotes(_Votes):
         ]
         return replace(self, raw=raw).table(chosen, out)
 
-    def refuse_unread(self, outcome: VoteOutcome, out: pl.Expr, against: pl.Expr | None) -> None:
+    def missing(self, outcome: VoteOutcome, gone: Sequence[pl.Expr]) -> int:
+        """Return how many rows have no outcome, as a word or a series without a game says."""
+        alone = outcome.missing.fill_null(value=False) & ~pl.any_horizontal(pl.lit(value=False), *gone)
+        with self.raw.reading():
+            return int(self.raw.frame.select(alone.sum()).collect(engine="streaming").item())
+
+    def refuse_unread(self, outcome: VoteOutcome, unread: int, against: int) -> None:
         """Refuse the first row whose cells do not say who won, or whose column of ties says otherwise."""
-        wrong = {"unread": outcome.lead.is_null() & ~out}
-        if against is not None:
-            wrong["against"] = against & ~out
-        rows = self.raw.frame.with_row_index(_ROW)
-        with self.raw.reading():
-            found = rows.select(pl.col(_ROW).filter(bad).min().alias(key) for key, bad in wrong.items())
-            first = found.collect(engine="streaming").row(0, named=True)
-        bad = {key: row for key, row in first.items() if row is not None}
-        if not bad:
+        rows = [row for row in (unread, against) if row >= 0]
+        if not rows:
             return
-        key = min(bad, key=bad.__getitem__)
+        first = min(rows)
         with self.raw.reading():
-            texts = self.raw.frame.slice(bad[key], 1).select(text_of(name) for name in outcome.columns).collect().row(0)
-        path, row = self.raw.place(bad[key] + 1)
+            texts = self.raw.frame.slice(first, 1).select(text_of(name) for name in outcome.columns).collect().row(0)
+        path, row = self.raw.place(first + 1)
         column = outcome.columns[0]
-        if key == "against":
+        if first == against:
             what = f"the column {short_repr(self.reading.one('tie'))} says otherwise than {short_repr(texts[0])}"
             raise InputError(f"{what}; --columns tie= reads the log without it", path=path, row=row, column=column)
+        named = bool(self.reading.one("winner"))
+        if any(text.lower() in EMPTY for text in texts):
+            more = ("tie",) if named else ()
+            raise blank_cell(next(text for text in texts if text.lower() in EMPTY), path, row, column, more=more)
         shown = " and ".join(short_repr(text) for text in texts)
-        code = "word" if self.reading.one("winner") else "number"
         odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
         step = f"{missing_step(odd)} leaves such rows out"
+        code = "word" if named else "number"
         raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
 
     def refuse_mirrored(self, pairs: pl.DataFrame) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import form_of, missing_number, name_of, number_of, says, text_of
+from rankbench.data.tables.cells import form_of, missing_number, number_of, says, text_of
 from rankbench.data.tables.outcomes import MOST_GAMES, SCORELINE
 from rankbench.data.tables.schemas import GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
@@ -95,9 +95,8 @@ def _of_words(reading: Reading) -> VoteOutcome:
         for meaning, words in told.items():
             lead = pl.when(says(said, words)).then(side_of(meaning, reading)).otherwise(lead)
     else:
-        name = name_of(winner)
-        lead = pl.when(name == name_of(reading.one("left"))).then(1.0).otherwise(lead)
-        lead = pl.when(name == name_of(reading.one("right"))).then(-1.0).otherwise(lead)
+        lead = pl.when(said == text_of(reading.one("left"))).then(1.0).otherwise(lead)
+        lead = pl.when(said == text_of(reading.one("right"))).then(-1.0).otherwise(lead)
     for column, words in reading.turned.items():
         lead = pl.when(says(text_of(column), words)).then(-lead).otherwise(lead)
     tied = says(said, reading.words.get("tie", TIES))
