@@ -45,7 +45,7 @@ from rankbench.interfaces.surrogate import PairwiseSurrogate as PairwiseSurrogat
 from rankbench.interfaces.surrogate import ScoreSurrogate as ScoreSurrogate
 from rankbench.interfaces.surrogate import Surrogate as Surrogate
 from rankbench.interfaces.table import TableKind as TableKind
-from rankbench.logs.log_dataset import log_file as log_file
+from rankbench.logs.open import log_file as log_file
 from rankbench.logs.open import scan as scan
 from rankbench.methods.ranker import Ranker as Ranker
 from rankbench.plugin.manager import get as get

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -35,16 +35,15 @@ from rankbench.audits.recording import (
 from rankbench.audits.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.kinds import default_of, not_judged
-from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.dataset import remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import Log, LogSource
+from rankbench.logs.open import Log, raw_log
+from rankbench.logs.opened import OpenedLog, RawLog, no_file
 from rankbench.logs.votes import load_votes
 from rankbench.plugin import manager
-from rankbench.ranking.load import check_fit, load_log, opened_log
+from rankbench.ranking.load import check_fit, load_log
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import places
 from rankbench.stats.multiple_tests import holm
@@ -87,6 +86,8 @@ class Audit:
         Remarks on how the data were read and ranked.
     filter : dict
         Parts of the filter that were asked for.
+    sha256 : callable
+        See `rankbench.logs.opened.RawLog`.
     """
 
     method: str
@@ -97,6 +98,7 @@ class Audit:
     probes: tuple[Probe, ...]
     notes: tuple[str, ...] = ()
     filter: dict[str, Any] = field(default_factory=dict)
+    sha256: Callable[[], str | None] = field(default=no_file, repr=False)
 
     @property
     def fired(self) -> list[str]:
@@ -190,25 +192,25 @@ def audit(
         raise SpecError("the seed must not be negative")
     named = manager.get(Aggregator, method) if method else None
     keep = Filter.from_options(where, without, without_judge, min_votes)
-    source = None if lower or isinstance(named, ScoreAggregator) else _opened(log, columns, reader, keep)
+    raw = raw_log(log, reader)
+    source = None if lower or isinstance(named, ScoreAggregator) else _opened(raw, columns, keep)
     if source is None:
         if keep.without_judge or keep.min_votes:
             raise SpecError("a score table has no judges and no votes: leave --without-judge and --min-votes out")
         method = method or METHODS[0]
-        return _audit_scores(log, method, columns=columns, reader=reader, lower=lower, seed=seed, keep=keep)
+        return _audit_scores(raw, method, columns=columns, lower=lower, seed=seed, keep=keep)
     named = named or manager.get(Aggregator, default_of(source.table, "method"))
     board, notes = vote_board(source, named, seed)
-    parts = category_columns(log, source, board.votes, columns=columns, reader=reader, keep=keep)
-    controlled = controlled_ranking(log, source, named, columns=columns, reader=reader, keep=keep, seed=seed)
-    board = replace(board, categories=parts, controlled=controlled)
+    controlled = controlled_ranking(source, named, seed)
+    board = replace(board, categories=category_columns(source, board.votes), controlled=controlled)
     data = {"votes": board.votes.count, "items": len(board.items)}
     data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
     probes = tuple(probe(board) for probe in VOTE_PROBES)
     first, open_to = board.items[board.first], [board.items[i] for i in board.may_be_first]
-    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), keep.as_dict())
+    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), keep.as_dict(), raw.sha256)
 
 
-def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBoard, list[str]]:
+def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBoard, list[str]]:
     """Return opened votes with their ranking, and remarks on both.
 
     Raises
@@ -250,7 +252,7 @@ def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:
     return tuple(sorted(shown, key=lambda probe: not probe.fires))
 
 
-def _opened(log: Log, columns: str, reader: str, keep: Filter) -> LogSource | None:
+def _opened(raw: RawLog, columns: str, keep: Filter) -> OpenedLog | None:
     """Return opened votes; None: the log may be a score table.
 
     Raises
@@ -259,10 +261,10 @@ def _opened(log: Log, columns: str, reader: str, keep: Filter) -> LogSource | No
         It holds neither.
     """
     try:
-        source = opened_log(log, columns=columns, by=None, reader=reader)
+        source = raw.opened(columns)
     except InputError as error:
         try:  # a table of systems by tasks is one of scores only where someone asks for scores
-            read_scores(log, columns, reader)
+            read_scores(raw, columns)
         except (InputError, SpecError):
             raise error from None
         return None
@@ -270,23 +272,30 @@ def _opened(log: Log, columns: str, reader: str, keep: Filter) -> LogSource | No
         return None
     if not default_of(source.table, "method"):
         raise not_judged(source.name, source.table, "method")
-    source = (opened_log(log, columns=columns, by=None, reader=reader, keep=keep) if keep else source).judged()
+    source = (raw.opened(columns, keep) if keep else source).judged()
     if source.table.row != "comparisons":
         raise SpecError(f"{source.name} holds {source.table}; rankbench audit takes votes and score tables")
     return source
 
 
-def _audit_scores(
-    log: Log, method: str, *, columns: str, reader: str, lower: Sequence[str], seed: int, keep: Filter
-) -> Audit:
+def _audit_scores(raw: RawLog, method: str, *, columns: str, lower: Sequence[str], seed: int, keep: Filter) -> Audit:
     named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `rank_scores` rejects others
     kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
-    ranking = rank_scores(log, [method], columns=columns, reader=reader, lower=lower, seed=seed, **kept)
-    with remarks_kept() as remarks, condition_asked(keep.where):
-        read = reduced(read_scores(log, columns, reader, keep.without)[2], keep.without)[0]
-    scores = turned(read, lower, remarks.columns.get("score", ""))[0]
+    ranking = rank_scores(raw, [method], columns=columns, lower=lower, seed=seed, **kept)
+    source, table = read_scores(raw, columns, keep.without, keep.where)
+    scores = turned(reduced(table, keep.without)[0], lower, source.remarks.columns.get("score", ""))[0]
     board = ScoreBoard(scores, completed(scores, "tasks")[0], named, ranking, seed)
     first = ranking.table.filter("may_be_first")["system"].to_list()
     data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}
     probes = tuple(probe(board) for probe in SCORE_PROBES)
-    return Audit(str(board.method), board.first, first, data, seed, with_levels(probes), ranking.notes, keep.as_dict())
+    return Audit(
+        str(board.method),
+        board.first,
+        first,
+        data,
+        seed,
+        with_levels(probes),
+        ranking.notes,
+        keep.as_dict(),
+        raw.sha256,
+    )

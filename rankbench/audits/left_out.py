@@ -18,9 +18,8 @@ from rankbench.descriptions.drift import drift
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.interfaces.table import with_column
 from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import Log, LogSource, open_source
+from rankbench.logs.opened import OpenedLog
 from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.categories import category_votes
@@ -42,9 +41,7 @@ _LEVEL = 0.05
 _FRACTION = re.compile(r"[+-]?\d*[.,]\d+")
 
 
-def category_columns(
-    log: Log, source: LogSource, votes: Votes, *, columns: str, reader: str, keep: Filter
-) -> dict[str, tuple[NDArray[np.int32], Sequence[str]]]:
+def category_columns(source: OpenedLog, votes: Votes) -> dict[str, tuple[NDArray[np.int32], Sequence[str]]]:
     """Return the columns of a log that divide its votes into 2 to 30 categories.
 
     rankbench looks at the column of queries and at the first 20 columns that are not read. It leaves out columns with
@@ -52,9 +49,7 @@ def category_columns(
 
     Parameters
     ----------
-    log : path, frame or str
-    source : LogSource
-        It, opened with `columns`, `reader` and `keep`.
+    source : OpenedLog
     votes : Votes
         Its votes.
 
@@ -68,8 +63,7 @@ def category_columns(
         found[source.remarks.columns.get("query", "query")] = votes.queries, votes.query_names
     for name in source.remarks.left[:_COLUMNS]:
         try:
-            asked = with_column(columns, "query", name)
-            parted = load_votes(open_source(log, columns=asked, reader=reader, keep=keep).judged().frame)
+            parted = load_votes(source.with_role("query", name).judged().frame)
         except (InputError, SpecError):
             continue
         fractions = any(_FRACTION.fullmatch(value) for value in parted.query_names)

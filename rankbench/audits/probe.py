@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
-from rankbench.logs.open import LogSource
+from rankbench.logs.opened import OpenedLog
 from rankbench.logs.votes import Votes
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.rank import ItemRanking
@@ -79,7 +79,7 @@ class VoteBoard:
 
     Attributes
     ----------
-    source : LogSource
+    source : OpenedLog
         The opened log; ``source.frame`` has all its columns that were read.
     votes : Votes
         The votes one by one; their `items` are those of the ranking.
@@ -98,7 +98,7 @@ class VoteBoard:
         Ranking without the effects of covariates that the log has; None: it has none.
     """
 
-    source: LogSource
+    source: OpenedLog
     votes: Votes
     method: Aggregator
     loaded: RankedLog

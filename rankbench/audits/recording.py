@@ -18,8 +18,7 @@ from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
-from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import Log, LogSource
+from rankbench.logs.opened import OpenedLog
 from rankbench.ranking.aggregate import Aggregation, aggregate
 from rankbench.ranking.covariates import offered_controls
 
@@ -117,16 +116,12 @@ def sides(board: VoteBoard) -> Probe:
     return Probe(name, question, f"left wins {found.left_wins()}{said}", p, facts)
 
 
-def controlled_ranking(
-    log: Log, source: LogSource, method: Aggregator, *, columns: str, reader: str, keep: Filter, seed: int
-) -> Aggregation | None:
+def controlled_ranking(source: OpenedLog, method: Aggregator, seed: int) -> Aggregation | None:
     """Return the ranking without the effects of side and of columns of the two items; None: the log has none.
 
     Parameters
     ----------
-    log : path, frame or str
-    source : LogSource
-        It, opened with `columns`, `reader` and `keep`.
+    source : OpenedLog
     method : Aggregator
         Of the page. None if it estimates no effects.
     seed : int
@@ -134,12 +129,12 @@ def controlled_ranking(
     if not isinstance(method, ControlledAggregator):
         return None
     side = "first" in source.frame.collect_schema().names()
-    terms = offered_controls(log, source, side, columns=columns, reader=reader, keep=keep)
+    terms = offered_controls(source, side)
     if not terms:
         return None
-    asked: dict[str, Any] = {"columns": columns, "reader": reader, "seed": seed, **asdict(keep)}
+    asked: dict[str, Any] = {"columns": source.asked, "seed": seed, **asdict(source.keep)}
     try:
-        return aggregate(log, str(method), control=", ".join(terms), intervals="sandwich", **asked)
+        return aggregate(source.raw, str(method), control=", ".join(terms), intervals="sandwich", **asked)
     except (ContenderDiverged, InputError):  # effects without bound, or too many items
         return None
 

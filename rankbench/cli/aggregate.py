@@ -111,7 +111,7 @@ def aggregate(
         with heartbeat(f"scores over time of {shown_log(log)}"):
             history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
         answer, size = rankings.history_answer(history, top, log), count_text(history.facts["n"], "vote")
-        return show(replace(answer, inputs={log: size}, methods=[history.method]), shown, out)
+        return show(replace(answer, inputs={log: size}, sha256=history.sha256, methods=[history.method]), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
@@ -140,7 +140,7 @@ def aggregate(
             shares = rankings.matrix_answer(found, min(top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE))
             answer = replace(answer, parts=[*answer.parts, *shares.parts])
     size = judgments_text(found.facts)
-    return show(replace(answer, inputs={log: size}, methods=[found.method]), shown, out)
+    return show(replace(answer, inputs={log: size}, sha256=found.sha256, methods=[found.method]), shown, out)
 
 
 def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -234,11 +234,13 @@ def rank(
         asked = {name: options[name] for name in ("columns", "reader", "where", "loss", "ties", "missing", "without")}
         read = scores_read(given, qrels=qrels, **asked)
         inputs = dict.fromkeys(filter(None, (*scores, qrels)), "")
-        return show(replace(rankings.per_task_answer(read), inputs=inputs), shown, out)
+        digest = None if qrels else lambda: read.sha256
+        return show(replace(rankings.per_task_answer(read), inputs=inputs, sha256=digest), shown, out)
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(given, methods, qrels=qrels, **options)
     n = found.facts["n"]
     size = f"{count_text(n['systems'], 'system')}, {count_text(n['tasks'], 'task')}"
     inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
     answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
-    return show(replace(answer, inputs=inputs, methods=[*found.facts["methods"]]), shown, out)
+    digest = None if qrels else lambda: str(found.facts["sha256"])
+    return show(replace(answer, inputs=inputs, sha256=digest, methods=[*found.facts["methods"]]), shown, out)

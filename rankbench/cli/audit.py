@@ -12,7 +12,6 @@ import polars as pl
 from rankbench.audits.audit import Audit
 from rankbench.audits.audit import audit as run
 from rankbench.audits.probe import Probe
-from rankbench.cli.origin import log_sha256
 from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reader_option
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
@@ -53,12 +52,13 @@ def audit_answer(found: Audit, log: str) -> Answer:
     """Return an audit of a log for people and programs; its title has the log's name."""
     title = f"Audit of {Path(shown_log(log)).name}"
     return Answer(
-        lambda: {**found.as_dict(), "data": {"sha256": log_sha256(log), **found.data}},
+        lambda: {**found.as_dict(), "data": {"sha256": found.sha256(), **found.data}},
         _parts(found, title),
         frame=found.table,
         notes=found.notes,
         title=title,
         inputs={log: _amounts(found)},
+        sha256=found.sha256,
         methods=[found.method],
         page=_page(found, title),
     )

@@ -18,11 +18,11 @@ from rankbench.data.fetch import card_folder, fetch, locate
 from rankbench.data.readers.remote import shown_log
 from rankbench.descriptions.describe import describe as summarize
 from rankbench.errors import InputError, SpecError, nearest
-from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.interfaces.table import columns_text
-from rankbench.logs.log_dataset import reader_for
 from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
+from rankbench.plugin import manager
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.covariates import offered_controls
 
@@ -107,12 +107,12 @@ def verify(name: str | None) -> Answer:
 def describe(table: str, reader: str, columns: str, **kept: Any) -> Answer:
     """Describe a file, a folder of shards or a data set, with the role of each column."""
     keep = Filter.from_options(**kept)
-    source = open_source(table, columns=columns, reader=reader, keep=keep)
+    source = open_log(table, columns=columns, reader=reader, keep=keep)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
         position = summary.facts.get("position")
         side = position is not None and not position.lower <= 0.5 <= position.upper
-        controls = offered_controls(table, source, side, columns=columns, reader=reader, keep=keep)
+        controls = offered_controls(source, side)
     read = source.remarks
     said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
     said |= ({"controls": controls} if controls else {}) | ({"filter": keep.as_dict()} if keep else {})
@@ -142,7 +142,7 @@ def convert(source: Path, destination: Path, shards: int, reader: str, force: bo
     def progress(rows: int) -> None:
         done[0] = rows
 
-    chosen = reader_for(source, reader=reader) if reader else None
+    chosen = manager.get(Reader, reader) if reader else None
     with heartbeat(lambda: count_text(done[0], "row")):
         manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
     counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from rankbench.cli.origin import log_sha256
 from rankbench.cli.rankings import interval_cell
 from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, number, significant
@@ -35,7 +34,7 @@ def between_answer(found: Aggregation, log: str) -> Answer:
     return Answer(
         lambda: {
             "method": found.method,
-            "data": {"sha256": log_sha256(log), "n": found.facts["n"]},
+            "data": {"sha256": found.sha256(), "n": found.facts["n"]},
             "intervals": found.facts["intervals"],
             "units": {"score": found.facts["unit"] or None},
             "between": [row | {"words": text} for row, text in zip(rows, words, strict=True)],

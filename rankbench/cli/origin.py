@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path, PurePath
 
@@ -13,18 +12,18 @@ import click
 
 from rankbench.core.spec import parse
 from rankbench.core.text import one_line
-from rankbench.data.convert import sha256_of
 from rankbench.data.readers.remote import shown_log
-from rankbench.errors import RankbenchError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.dataset import Dataset
+from rankbench.logs.opened import files_sha256
 from rankbench.plugin import manager
 
 WORDS = "rankbench.words"
 """Key of click's ``meta`` under which the group of subcommands keeps the words of the command line."""
 
 
-def origin_texts(inputs: Mapping[str, str], methods: Collection[str], command: str) -> dict[str, str]:
+def origin_texts(
+    inputs: Mapping[str, str], methods: Collection[str], command: str, sha256: Callable[[], str | None] | None = None
+) -> dict[str, str]:
     """Return texts of a page by their headings.
 
     Parameters
@@ -35,13 +34,15 @@ def origin_texts(inputs: Mapping[str, str], methods: Collection[str], command: s
         Aggregators whose works the page cites.
     command : str
         Command that makes the page; empty: the command of this process, where names of files stand for their paths.
+    sha256 : callable, optional
+        Returns the sha256 of the input, a log; by default that of each file or folder is taken here.
     """
     from rankbench.reports.references import references_text
     from rankbench.runner.run_record import LIBRARIES
 
     context = click.get_current_context(silent=True)
     words = context.find_root().meta.get(WORDS, []) if context else []
-    digests = {name: log_sha256(name) for name in inputs}
+    digests = {name: sha256() if sha256 else _sha256(Path(name)) for name in inputs}
     lines = [f"# {', '.join(f'{name} {version(name)}' for name in LIBRARIES)}"]
     for name, size in inputs.items():
         facts = [size, f"sha256 {digests[name]}" if digests[name] else ""]
@@ -60,23 +61,5 @@ def _named(word: str, inputs: Mapping[str, str]) -> str:
     return f"{option}{equals}{PurePath(shown_log(value)).name if is_path else value}"
 
 
-def log_sha256(log: str) -> str | None:
-    """Return the sha256 of a file, or of a folder's files with their names, or of a named data set; else None.
-
-    Parameters
-    ----------
-    log : str
-        As on the command line; what was read from a pipe, or from elsewhere, has none.
-    """
-    path = Path(log)
-    if path.is_file():
-        return sha256_of(path)
-    if path.is_dir():
-        whole = hashlib.sha256()
-        for part in sorted(one for one in path.rglob("*") if one.is_file()):
-            whole.update(f"{part.relative_to(path).as_posix()} {sha256_of(part)}\n".encode())
-        return whole.hexdigest()
-    try:
-        return manager.get(Dataset, log).fingerprint()
-    except RankbenchError:
-        return None
+def _sha256(path: Path) -> str | None:
+    return files_sha256(path) if path.exists() else None

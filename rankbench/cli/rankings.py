@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from rankbench.cli.origin import log_sha256
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
 from rankbench.core.text import amount_text, count_text, first_of, number, place_range_text
@@ -41,7 +40,7 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
     found = first_items(ranked, top)
     tables = [_ranking_table(found)]
     return Answer(
-        lambda: _ranking_record(found, log_sha256(log)),
+        lambda: _ranking_record(found, found.sha256()),
         tables if found.effects is None else [*tables, _effects_table(found)],
         frame=_honest(found),
         notes=found.notes,
@@ -339,7 +338,7 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
     def record() -> dict[str, Any]:
         return {
             "method": found.method,
-            "data": {"sha256": log_sha256(log), "n": facts["n"]},
+            "data": {"sha256": found.sha256(), "n": facts["n"]},
             "seed": facts["seed"],
             "time": {name: facts[name] for name in ("time_unit", "times", "then", "now")},
             "grid": facts["grid"],

@@ -20,8 +20,9 @@ from rankbench.core.text import count_text, duration_text
 from rankbench.data.tables.covariates import parse_predictions
 from rankbench.errors import SpecError
 from rankbench.interfaces.table import with_column
-from rankbench.logs.log_dataset import own_log, suite_of
+from rankbench.logs.log_dataset import suite_of
 from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import own_log
 from rankbench.reports.results import PaperFiles, run_record, run_summary
 from rankbench.reports.results import report as write
 from rankbench.runner.estimate import PATIENCE, Estimate, estimate

@@ -92,6 +92,8 @@ class Answer:
         Returns the answer as a picture.
     inputs : mapping of str to str
         Inputs as on the command line, with their sizes in words, for a page.
+    sha256 : callable, optional
+        Returns the sha256 of the input, where it is one log; a page has that of each file or folder by default.
     methods : collection of str
         Aggregators that the answer is by, for the citations of a page.
     command : str
@@ -121,6 +123,7 @@ class Answer:
     notices: Sequence[Notice] = ()
     verbose: bool = False
     annotations: Sequence[str] | None = None
+    sha256: Callable[[], str | None] | None = None
 
 
 def answering(command: Callable[..., Answer]) -> Callable[..., None]:
@@ -241,7 +244,7 @@ def _html(answer: Answer) -> bytes:
         heading = one_line(part.title) if at and part.title else "All rows"
         columns = [titles[column] for column in part.columns]
         tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric))
-    texts = origin_texts(answer.inputs, answer.methods, answer.command)
+    texts = origin_texts(answer.inputs, answer.methods, answer.command, answer.sha256)
     return page_bytes(Page(title, words, tables, charts, texts=texts, sorts=True))
 
 

@@ -22,7 +22,7 @@ from rankbench.core.runtime import cache_root
 from rankbench.core.system import replacement
 from rankbench.data.cards import Card, CardFile, card_folders, cards
 from rankbench.data.convert import sha256_of
-from rankbench.data.readers.choose import with_meanings
+from rankbench.data.tables.checks import checked_table
 from rankbench.data.tables.kinds import table_kind
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
@@ -211,21 +211,15 @@ class CardDataset(Dataset):
         ChecksumError
             A file is not the one that the card describes.
         """
-        return self._scanned(get(Reader, self.card.reader))
+        return self.scan_as("")
 
     def scan_as(self, columns: str) -> pl.LazyFrame:
-        """Return the rows with other meanings of their columns, for readers of files whose columns have names."""
-        reader = get(Reader, self.card.reader)
-        if "columns" not in reader.parameters():
-            return super().scan_as(columns)
-        return self._scanned(with_meanings(reader, columns))
-
-    def _scanned(self, reader: Reader) -> pl.LazyFrame:
-        kind = table_kind(self.table)
+        """Return the rows with other meanings of their columns, for readers of files whose columns have any names."""
+        kind, reader = table_kind(self.table), get(Reader, self.card.reader)
         tables = []
         for file, path in zip(self.card.files, locate(self.card), strict=True):
             if file.table:
-                table = reader.scan(path)
+                table = checked_table(reader.raw(path), columns)
                 if file.prefix:
                     table = kind.part(table, file.prefix)
                 tables.append(table)

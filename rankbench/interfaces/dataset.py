@@ -24,6 +24,8 @@ from rankbench.errors import InputError, SpecError, closest
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankbench.interfaces.table_check import RawTable
+
 
 class Dataset(Component):
     """Something that yields items or judgments in the columnar schema.
@@ -142,9 +144,8 @@ class Reader(Component):
     extensions : tuple of str
         File name endings, with the dot, in lower case; ``.gz .bz2 .xz .zst`` after them are ignored.
     parquet : bool
-        Whether its files are Parquet, or folders of Parquet shards, whose columns `scan` passes on as they stand, or
-        under the names of its parameter ``columns``. rankbench then counts votes from the files themselves, on other
-        machines too.
+        Whether its files are Parquet, or folders of Parquet shards, whose columns it passes on as they stand. rankbench
+        then counts votes from the files themselves, on other machines too.
     """
 
     kind: ClassVar[str] = "reader"
@@ -169,6 +170,18 @@ class Reader(Component):
     def example(cls) -> bytes:
         """Return a small valid file of this format, which the conformance checks read and damage; empty: none."""
         return b""
+
+    def raw(self, path: Path) -> RawTable:
+        """Return the table as it stands in the file; by default what `scan` returns, whose columns have their meanings.
+
+        Raises
+        ------
+        InputError
+            See `scan`; errors of rows are raised where the table is checked.
+        """
+        from rankbench.interfaces.table_check import RawTable
+
+        return RawTable(self.scan(path), path, in_schema=True)
 
     @abstractmethod
     def scan(self, path: Path) -> pl.LazyFrame:

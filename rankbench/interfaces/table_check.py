@@ -59,7 +59,14 @@ class RawTable:
     unwanted : set of str
         Columns that the user leaves out: nothing in them is wrong, and nothing is read.
     filtered : bool
-        Whether a condition has left rows out: all rows of one of several files may be gone.
+        Whether a condition has left rows out: all may be gone.
+    in_schema : bool
+        Whether the rows are checked, and stand in the schema of a kind of table, already.
+    other_header : callable, optional
+        Returns the table with its first line as a row, where it was taken for the names of the columns, and the other
+        way round. None: there is no question which it is.
+    lacking : mapping of str to Path
+        Columns that one of several files lacks, with this file.
     """
 
     frame: pl.LazyFrame
@@ -71,6 +78,9 @@ class RawTable:
     locate: Callable[[int], tuple[Path | str | None, int | None]] | None = None
     unwanted: frozenset[str] = frozenset()
     filtered: bool = False
+    in_schema: bool = False
+    other_header: Callable[[], RawTable] | None = None
+    lacking: Mapping[str, Path | None] = field(default_factory=dict)
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""

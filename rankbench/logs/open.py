@@ -1,157 +1,86 @@
-"""A log is opened from a file, a folder of shards, an address, a data set's name or a frame."""
+"""A log is opened by its name: a file, a folder, a pattern, an address or a data set; or as a table in memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
-from rankbench.data.readers.choose import is_pattern, partition_keys
-from rankbench.data.readers.frame_source import frame_in_memory, readable
-from rankbench.data.readers.parquet import MANIFEST
-from rankbench.data.readers.remote import scan_address, shown_address
-from rankbench.data.tables.checks import checked, judgments_of, table_of
-from rankbench.data.tables.column_roles import OPTIONS
-from rankbench.data.tables.row_conditions import condition_asked
-from rankbench.data.tables.schemas import REST
-from rankbench.data.tables.whole_names import whole_ids
+from rankbench.core.spec import Spec, parse
+from rankbench.data.readers.choose import choose_reader, is_pattern
+from rankbench.data.readers.frame_source import frame_in_memory
+from rankbench.data.readers.remote import is_address, piped, raw_address
+from rankbench.data.tables.kinds import not_judged, table_kind
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import Dataset, Remarks, remarks_kept
-from rankbench.interfaces.row_weights import weightless
-from rankbench.interfaces.table import TableKind
-from rankbench.logs.log_dataset import LogAddress, LogFile, is_data_set, log_at, named
+from rankbench.interfaces.dataset import Dataset, Reader, existing
+from rankbench.logs.log_dataset import FILTERED, LogDataset, suite_of
 from rankbench.logs.log_filter import NO_FILTER, Filter
-from rankbench.logs.parquet_log import ParquetLog, is_parquet, parquet_log
-from rankbench.plugin import manager
+from rankbench.logs.opened import OpenedLog, RawLog, raw_data_set, raw_frame, raw_remote
+from rankbench.plugin.manager import get, names
 
-T = TypeVar("T")
-Log: TypeAlias = pl.LazyFrame | pl.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
+_Dataset = TypeVar("_Dataset", bound=Dataset)
+
+Log: TypeAlias = (
+    pl.LazyFrame | pl.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str] | RawLog
+)
 """A log: a table in memory, the path of a file or folder, or the name of a data set where data sets have names.
 Tables are frames of Polars, pandas or PyArrow, lists of dicts, or dicts of lists."""
 
 
-@dataclass(frozen=True, eq=False)
-class LogSource:
-    """An opened log.
-
-    Attributes
-    ----------
-    name : str
-        For people: of the file, of the data set.
-    path : Path or None
-    table : TableKind
-    frame : LazyFrame
-        In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
-    remarks : Remarks
-        Remarks for the reader on how columns were read, a sentence each; and the columns that were read.
-    parquet : ParquetLog or None
-        The same comparisons without the checks, where Polars can read them all by itself:
-        for what looks at every row anyway, and on other machines.
-    """
-
-    name: str
-    path: Path | None
-    table: TableKind
-    frame: pl.LazyFrame
-    parquet: ParquetLog | None = None
-    remarks: Remarks = field(default_factory=Remarks)
-
-    def judged(self) -> LogSource:
-        """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
-        kind, frame = judgments_of(self.table, self.frame)
-        return self if frame is self.frame else LogSource(self.name, self.path, kind, frame, remarks=self.remarks)
-
-    def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
-        """Return ``count(comparisons)``, without the checks where that is possible.
-
-        Parameters
-        ----------
-        count : callable
-        away : callable, optional
-            Does the same on other machines, of a log that has `parquet`.
-
-        Raises
-        ------
-        InputError
-            An error that the checks find, with its row; or an error of `count`.
-        """
-        with readable(self.path):
-            if self.parquet is None:
-                return count(self.frame)
-            try:
-                return count(self.parquet.frame()) if away is None else away(self.parquet)
-            except InputError as error:
-                if self.parquet.roles is not None:
-                    # The checks know the file's own columns and words.
-                    count(self.frame)
-                raise self.parquet.located(error) from error
-
-
-def open_source(log: Log, *, columns: str = "", reader: str = "", keep: Filter = NO_FILTER) -> LogSource:
-    """Open a log.
+def raw_log(log: Log, reader: str = "") -> RawLog:
+    """Return a log before its columns are read.
 
     Parameters
     ----------
     log : LazyFrame, DataFrame, another table in memory, path, or str
-        Of a text, what `rankbench.logs.log_dataset.named` says it names; see `frame_in_memory`.
-    columns, reader : str
-        See `rankbench.logs.log_dataset.reader_for`.
-    keep : Filter
-        Rows, items and judges to keep. Remarks say how many votes are left.
+        Of a text, what `named` says it names; see `rankbench.data.readers.frame_source.frame_in_memory`.
+    reader : str
+        In the contender grammar; empty: chosen by the file's ending or its first bytes.
 
     Raises
     ------
     InputError
-        There is no such file or data set; it is empty, or not one of the schema's tables; or `keep` leaves nothing.
+        There is no such file or data set, no reader knows it, or it is not what the reader reads.
     SpecError
-        See `rankbench.logs.log_dataset.reader_for` and `rankbench.logs.log_filter.Filter`.
+        There is no such reader; or a log that has its reader was given one.
     """
-    with condition_asked(keep.where):
-        source = _opened(log, columns, reader)
-        if not keep:
-            return source
-        with remarks_kept() as said, readable(source.path):
-            frame = keep.applied(source.frame, source.table)
-    source.remarks.extend(said)
-    # Polars would count rows of the files themselves, those that go among them.
-    return replace(source, frame=frame, parquet=None)
-
-
-def _opened(log: Log, columns: str, reader: str) -> LogSource:
-    held = None if isinstance(log, str | os.PathLike) else frame_in_memory(log)
-    if held is not None:
+    if isinstance(log, RawLog):
+        return log
+    if not isinstance(log, str | os.PathLike):
+        if (held := frame_in_memory(log)) is None:
+            what = type(log).__name__
+            raise SpecError(f"a {what} is no log: give a path, a frame, a list of dicts or a dict of lists")
         if reader:
             raise SpecError("a frame needs no reader")
-        return _remarked("log", lambda: checked(held, columns=columns))
-    if isinstance(log, str) and columns and not reader and is_data_set(log):
-        return _remarked(log, lambda: manager.get(Dataset, log).scan_as(columns))
-    if not isinstance(log, str | os.PathLike):
-        raise SpecError(f"a {type(log).__name__} is no log: give a path, a frame, a list of dicts or a dict of lists")
-    found = log_at(Path(log), columns, reader) if isinstance(log, os.PathLike) else named(log, columns, reader)
-    if isinstance(found, LogAddress):
-        return _remarked(shown_address(found.address), lambda: scan_address(found.address, found.columns))
-    if not isinstance(found, LogFile):
-        return _remarked(str(log), found.scan)
-    path, chosen = found.path, found.chosen
-    parquet = None
-    with readable(path):
-        with remarks_kept() as remarks:
-            frame = chosen.scan(path)
-        table = table_of(frame.collect_schema(), path)
-        if table.checked_by_counting and chosen.parquet:
-            parquet = _unchecked(path, remarks.columns)
-    return LogSource(path.name, path, table, frame, parquet, remarks)
+        return raw_frame(held)
+    found = log_at(Path(log), "", reader) if isinstance(log, os.PathLike) else named(log, reader=reader)
+    if not isinstance(found, LogDataset):
+        return raw_data_set(found)
+    if isinstance(found.log, str):
+        return raw_remote(found.log, raw_address(found.log), found.columns)
+    return found.kept()
 
 
-def _remarked(name: str, opened: Callable[[], pl.LazyFrame]) -> LogSource:
-    """Return a log that is no file, with the remarks that are made as it is opened."""
-    with remarks_kept() as remarks:
-        frame = opened()
-    return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
+def open_log(log: Log, *, columns: str = "", reader: str = "", keep: Filter = NO_FILTER) -> OpenedLog:
+    """Open a log.
+
+    Parameters
+    ----------
+    log, reader
+        See `raw_log`.
+    columns, keep
+        See `rankbench.logs.opened.RawLog.opened`.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `raw_log` and `rankbench.logs.opened.RawLog.opened`.
+    """
+    return raw_log(log, reader).opened(columns, keep)
 
 
 def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
@@ -179,51 +108,156 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
     SpecError
         An unknown reader; columns or a reader for what has them.
     """
-    return open_source(log, columns=columns, reader=reader).frame
+    return raw_log(log, reader).opened(columns).frame
 
 
-def _unchecked(path: Path, roles: Mapping[str, str]) -> ParquetLog | None:
-    """Return comparisons in Parquet without checks; None if types have to be converted.
+_TOLD = re.compile(":(?=(?:reader|columns)=)")
+"""Where a text says how the file before it is read."""
+
+
+def log_at(path: Path, columns: str = "", reader: str | Spec = "") -> LogDataset:
+    """Return the table in a file, whatever is in it.
 
     Parameters
     ----------
     path : Path
-    roles : mapping of str to str
-        Columns by role, as the checks have found them.
+    columns, reader
+        See `open_log`. A reader that would be chosen anyway need not be said.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    SpecError
+        There is no such reader.
     """
-    if (path / MANIFEST).is_file():
-        log = parquet_log(path)
-        return None if REST in log.frame().collect_schema() else log
-    if {*OPTIONS, REST} & roles.keys() or not {"side", "item", "loser"} & roles.keys():
-        return None  # rows become others, or none
-    several = path.is_dir() or is_pattern(path)
-    if several and (not is_parquet(path) or partition_keys(path) & set(roles.values())):
-        return None  # files do not have these columns
-    log = parquet_log(path, roles)
-    raw, schema, texts = log.raw(), log.frame().collect_schema(), (pl.String, pl.Categorical, pl.Enum)
-    judge, weight = (schema.get(name, pl.Int64()) for name in ("judge", "weight"))
-    names = all(schema[name] in texts for name in ("winner", "loser")) and (judge in texts or judge.is_integer())
-    if not names or not weight.is_numeric() or schema.get("tie", pl.Boolean()) != pl.Boolean:
+    if not reader:
+        return LogDataset(log=path, columns=columns)
+    said = get(Reader, reader)
+    existing(path)
+    try:
+        plain = said == choose_reader(path)
+    except InputError:
+        plain = False
+    return LogDataset(log=path, reader=None if plain else said, columns=columns)
+
+
+def named(log: str, columns: str = "", reader: str = "") -> Dataset:
+    """Return what a text names: a file, an address, or a data set.
+
+    Parameters
+    ----------
+    log : str
+        A path; a pattern, as ``votes/*.parquet``; ``-``, what is piped in; a path with its reader and columns in the
+        contender grammar, ``votes.csv:reader=csv(header=false),columns="left=1,right=2"``, as results name a log; an
+        address; or a data set.
+    columns, reader : str
+        See `open_log`.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set.
+    SpecError
+        A data set needs no columns and no reader, an address no reader; or its parameters are wrong.
+    """
+    if is_address(log):
+        if reader:
+            raise SpecError("the ending of an address decides how rankbench reads it; leave --reader out")
+        return LogDataset(log=log, columns=columns)
+    if (found := named_file(log, columns, reader)) is not None:
+        return found
+    if log.startswith(f"{FILTERED}:"):
+        said: dict[str, Any] = dict(parse(log).params)
+        return LogDataset(log=named(str(said.pop("log")), columns, reader), keep=Filter.from_options(**said))
+    name, path = log.split(":", 1)[0], Path(log)
+    if not is_data_set(log):
+        # A text with a folder or an ending was meant for a file.
+        existing(path, names(Dataset.kind) if path.name == log and not path.suffix else ())
+    if columns or reader:
+        raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
+    return get(Dataset, log)
+
+
+def is_data_set(log: str) -> bool:
+    """Return whether a text names a data set, and no file."""
+    return log.split(":", 1)[0] in names(Dataset.kind) and named_file(log) is None
+
+
+def named_file(text: str, columns: str = "", reader: str = "") -> LogDataset | None:
+    """Return the file that a text names; None if it names none, or one that is not there.
+
+    Parameters
+    ----------
+    text, columns, reader
+        See `named`.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `named`.
+    """
+    if not text:
+        raise InputError("the name of the file is empty")
+    path = piped() if text == "-" else Path(text)
+    if path.exists() or is_pattern(path):
+        return log_at(path, columns, reader)
+    # As people write it: what stands before the reader is the path, whatever spaces and colons are in it.
+    places = [found.start() for found in _TOLD.finditer(text)]
+    at = next((at for at in places if Path(text[:at]).exists() or is_pattern(Path(text[:at]))), None)
+    try:
+        spec = parse(text if at is None else f"file{text[at:]}")
+    except SpecError:
         return None
-    if "count" in roles:
-        value = pl.col(roles["count"])
-        whole = raw.collect_schema()[roles["count"]].is_integer()
-        if "weight" in roles or not whole or _some(raw, value.is_null() | (value < 1)):
-            return None
-    if whole_ids(raw, roles) is not raw or ("weight" in roles and _some(raw, weightless(roles["weight"]))):
+    path = Path(spec.name if at is None else text[:at])
+    said, told = spec.params.get("reader", ""), spec.params.get("columns", "")
+    if not spec.params or not {"reader", "columns"}.issuperset(spec.params):
         return None
-    # Counting does not look at the queries.
-    return None if "query" in roles and _some(raw, _nameless(roles["query"], raw.collect_schema())) else log
+    if not isinstance(said, str | Spec) or not isinstance(told, str) or not (path.exists() or is_pattern(path)):
+        return None
+    if columns or reader:
+        raise SpecError(f"{text!r} has its columns and reader; leave --columns and --reader out")
+    return log_at(path, told, said)
 
 
-def _nameless(column: str, schema: pl.Schema) -> pl.Expr:
-    """Return in which rows a name is missing or empty."""
-    missing = pl.col(column).is_null()
-    # Not by `replace`, for which Polars holds all of a column.
-    texts = schema[column] in (pl.String, pl.Categorical, pl.Enum)
-    return missing | (pl.col(column).cast(pl.String) == "") if texts else missing
+def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogDataset:
+    """Return a file of judgments as a data set.
+
+    Parameters
+    ----------
+    path : path
+        A file, or a folder made by ``rankbench data convert``.
+    columns, reader : str
+        See `open_log`.
+
+    Raises
+    ------
+    InputError
+        The file is not there, empty, or nothing that a reader knows.
+    SpecError
+        It holds items with features, not judgments; or an unknown reader.
+    """
+    return _judged(log_at(Path(path), columns, reader))
 
 
-def _some(raw: pl.LazyFrame, fact: pl.Expr) -> bool:
-    """Return whether something is so in a row."""
-    return not raw.filter(fact).head(1).collect(engine="streaming").is_empty()
+def own_log(log: str, *, columns: str = "", reader: str = "", keep: Filter = NO_FILTER) -> Dataset:
+    """Return what a user means by a log: a file (see `log_file`), an address, or the data set of that name.
+
+    With a filter it is a `LogDataset` of it.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `log_file` and `named`.
+    """
+    found = named(log, columns, reader)
+    return _judged(LogDataset(log=found, keep=keep) if keep else found)
+
+
+def _judged(found: _Dataset) -> _Dataset:
+    """Return a data set; refuse one without judgments."""
+    if not suite_of(found):
+        path = found.path if isinstance(found, LogDataset) else None
+        own = isinstance(found, LogDataset) and not isinstance(found.log, Dataset)
+        raise not_judged(str(path or found) if own else f"data set {found}", table_kind(found.table), "suite")
+    return found

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.tables.kinds import table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.cell import MAY_BE_FIRST, VOTES, CellResult, Layout, Split
@@ -20,7 +19,7 @@ from rankbench.interfaces.metric import ESTIMATED, RANKING_METRICS, RIDGE, Fact,
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, pack, unpack
 from rankbench.interfaces.queries import Orders
-from rankbench.logs.open import LogSource
+from rankbench.logs.opened import raw_data_set
 from rankbench.logs.votes import all_ones
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of
@@ -70,7 +69,7 @@ class Items(LogProtocol):
         """Count the votes, or load the ballots; n = 1 of the suite stands for all of them."""
         dataset = self.required(dataset)
         log = votes_of(dataset)
-        source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
+        source = raw_data_set(dataset).opened().judged()
         ranked: CountedVotes | Ballots
         if self._crossed and source.table.row == "comparisons":
             crossed = crossed_votes(source.frame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -23,7 +23,8 @@ from rankbench.interfaces.metric import RIDGE
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.table import with_column
 from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import Log, LogSource
+from rankbench.logs.open import Log
+from rankbench.logs.opened import OpenedLog, no_file
 from rankbench.logs.stream import FirstVotes, first_of_counts
 from rankbench.logs.votes import NO_TIMES
 from rankbench.plugin import manager
@@ -82,6 +83,8 @@ class Aggregation:
     between : DataFrame, optional
         The difference of two items that were asked for, a row for each ranking: see
         `rankbench.ranking.pair_difference.pair_difference`.
+    sha256 : callable
+        See `rankbench.logs.opened.RawLog`.
     """
 
     table: pl.DataFrame
@@ -91,6 +94,7 @@ class Aggregation:
     pairs: PairCounts | None = field(default=None, repr=False)
     effects: pl.DataFrame | None = None
     between: pl.DataFrame | None = None
+    sha256: Callable[[], str | None] = field(default=no_file, repr=False)
 
     def plot(self, top: int | None = None) -> Figure:
         """Draw the first items with their intervals, places and counts, as ``rankbench aggregate --out FILE.png``.
@@ -238,7 +242,7 @@ def aggregate(
     facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": None, "judges": None, "by": by}
     facts |= {"seed": seed, "resamples": replicates} | ({"filter": keep.as_dict()} if keep else {})
 
-    def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
+    def ranked(part: OpenedLog, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
         kept = first_votes if pooled else None
         loaded, chosen = load_log(part, aggregator, intervals, pooled=pooled, address=address, first_votes=kept)
         if pooled and isinstance(loaded, CountedVotes):
@@ -257,7 +261,7 @@ def aggregate(
             sampled[ranking.units.noun] = None
         return replace(ranking, tallies=tallies, winners=loaded.winners(aggregator)), more
 
-    def controlled(part: LogSource, plain: ItemRanking) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
+    def controlled(part: OpenedLog, plain: ItemRanking) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
         assert controlling is not None
         adjusted, estimated, more = rank_controlled(part, controlling, "sandwich" if intervals else None, seed)
         facts["control"] = estimated["covariate"].to_list()
@@ -320,7 +324,7 @@ def aggregate(
         found = [RIDGE.sentence.format(value=ridge_of(aggregator)), *found]
     pairs, name = facts.pop("pairs", None), str(controlling or aggregator)
     contrasts = pl.concat(differences) if differences else None
-    return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs, effects, contrasts)
+    return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs, effects, contrasts, source.raw.sha256)
 
 
 def first_items(found: Aggregation, top: int | None) -> Aggregation:
@@ -336,7 +340,7 @@ def _aggregator(method: str) -> Aggregator:
     return manager.get(Aggregator, method)
 
 
-def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, LogSource, int]]:
+def _queries(source: OpenedLog, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, OpenedLog, int]]:
     """Yield the queries with their judgments and how many, by name; votes as sums by pair where that is enough."""
     frame = source.frame
     names = frame.collect_schema().names()
@@ -350,7 +354,7 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
     for length, query in whole["query_id"].rle().struct.unnest().iter_rows():
         part = whole.slice(first, length)
         rows = int(part[_ROWS].sum() if _ROWS in part.columns else part.select(votes).item())
-        yield query, LogSource(f"query {query}", source.path, source.table, part.drop(_ROWS, strict=False).lazy()), rows
+        yield query, source.part(f"query {query}", part.drop(_ROWS, strict=False).lazy()), rows
         first += length
 
 
@@ -364,7 +368,7 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
     ]
 
 
-def _findings(source: LogSource, first_votes: FirstVotes, names: list[str], *, queries: bool) -> list[str]:
+def _findings(source: OpenedLog, first_votes: FirstVotes, names: list[str], *, queries: bool) -> list[str]:
     """Return what is suspicious about a log that could be ranked; `queries`: whether its queries are what was asked."""
     if source.table.row != "comparisons":
         return name_notes(names)

@@ -17,9 +17,7 @@ from rankbench.data.tables.kinds import default_of
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
-from rankbench.interfaces.table import with_column
-from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import Log, LogSource, open_source
+from rankbench.logs.opened import OpenedLog
 from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge
@@ -33,7 +31,7 @@ _LEVEL = 0.95
 
 def checked_control(
     aggregator: Aggregator,
-    source: LogSource,
+    source: OpenedLog,
     intervals: Intervals | Literal["auto"] | None,
 ) -> tuple[ControlledAggregator, Literal["sandwich"] | None]:
     """Return the aggregator and the intervals of a ranking with covariates.
@@ -58,13 +56,13 @@ def checked_control(
 
 
 def rank_controlled(
-    source: LogSource, aggregator: ControlledAggregator, intervals: Literal["sandwich"] | None, seed: int
+    source: OpenedLog, aggregator: ControlledAggregator, intervals: Literal["sandwich"] | None, seed: int
 ) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
     """Rank the items of a log whose columns were read with covariates.
 
     Parameters
     ----------
-    source : LogSource
+    source : OpenedLog
     aggregator : ControlledAggregator
     intervals : "sandwich" or None
         Of the items; effects always have intervals.
@@ -278,7 +276,7 @@ _MOST = 8
 _OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
 
 
-def offered_controls(log: Log, source: LogSource, side: bool, *, columns: str, reader: str, keep: Filter) -> list[str]:
+def offered_controls(source: OpenedLog, side: bool) -> list[str]:
     """Return terms of ``--control`` for a log: those that a ranking takes, all together; none if it holds no votes.
 
     They are columns of numbers that the file has for each of the two items, and ``side`` on demand. Columns that the
@@ -287,14 +285,9 @@ def offered_controls(log: Log, source: LogSource, side: bool, *, columns: str, r
 
     Parameters
     ----------
-    log : path, frame or str
-    source : LogSource
-        It, opened.
+    source : OpenedLog
     side : bool
         Offer ``side``, too.
-    columns, reader : str
-    keep : Filter
-        As it was opened.
     """
     if source.table.row != "comparisons":
         return []
@@ -308,7 +301,7 @@ def offered_controls(log: Log, source: LogSource, side: bool, *, columns: str, r
     aggregator = get(Aggregator, default_of(source.table, "method"))
     while terms and isinstance(aggregator, ControlledAggregator):
         try:
-            read = open_source(log, columns=with_column(columns, "control", ", ".join(terms)), reader=reader, keep=keep)
+            read = source.with_role("control", ", ".join(terms))
             aggregator.refuse_unidentified(covariate_votes(load_votes(read.frame)).summed())
         except InputError as error:
             refused = [term for term, pair in terms.items() if error.column in (term, *pair)]

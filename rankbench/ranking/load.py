@@ -17,7 +17,8 @@ from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.table import with_column
 from rankbench.logs.count_log import count_frame, count_parts_on_cluster
 from rankbench.logs.log_filter import NO_FILTER, Filter
-from rankbench.logs.open import Log, LogSource, open_source
+from rankbench.logs.open import Log, raw_log
+from rankbench.logs.opened import OpenedLog
 from rankbench.logs.parquet_log import ROW, ParquetLog
 from rankbench.logs.partial_counts import LogPart
 from rankbench.logs.stream import FirstVotes
@@ -32,38 +33,39 @@ from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 WantedIntervals = Intervals | Literal["auto"] | None
 
 
-def opened_log(log: Log, *, columns: str, by: str | None, reader: str, keep: Filter = NO_FILTER) -> LogSource:
+def opened_log(log: Log, *, columns: str, by: str | None, reader: str = "", keep: Filter = NO_FILTER) -> OpenedLog:
     """Open a log, and keep what a filter says; its rankings are one for each value of a column, if `by` says so.
 
     Raises
     ------
     SpecError
-        The log holds ballots or clicks, which are ranked by query alone; or an error of `open_source`.
+        The log holds ballots or clicks, which are ranked by query alone; or an error of `rankbench.logs.open.open_log`.
     InputError
-        See `open_source`.
+        See `rankbench.logs.open.open_log`.
     """
+    raw = raw_log(log, reader)
     if by in (None, "query"):
-        return open_source(log, columns=columns, reader=reader, keep=keep)
+        return raw.opened(columns, keep)
     asked = with_column(columns, "query", str(by))
     # Votes with nothing there are of no ranking; other kinds of tables do not know the role.
     with suppress(InputError):
-        return open_source(log, columns=with_column(asked, "by", str(by)), reader=reader, keep=keep)
+        return raw.opened(with_column(asked, "by", str(by)), keep)
     try:
-        return open_source(log, columns=asked, reader=reader, keep=keep)
+        return raw.opened(asked, keep)
     except InputError as error:
         try:
-            found = open_source(log, columns=columns, reader=reader, keep=keep)
+            found = raw.opened(columns, keep)
         except (InputError, SpecError):
             raise error from None
         if (column := found.remarks.columns.get(by or "", by)) != by:  # a role, as judge
-            return opened_log(log, columns=columns, by=column, reader=reader, keep=keep)
+            return opened_log(raw, columns=columns, by=column, keep=keep)
         table = found.table
         if table.row == "comparisons":
             raise
         raise SpecError(f"--by {by}: rankings by another column than the query are of votes, not of {table}") from None
 
 
-def check_fit(aggregator: Aggregator, source: LogSource) -> None:
+def check_fit(aggregator: Aggregator, source: OpenedLog) -> None:
     """Refuse an aggregator that cannot rank an opened log.
 
     Raises
@@ -94,7 +96,7 @@ def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
     return [cls.name for cls in fits]
 
 
-def check_cluster(aggregator: Aggregator, source: LogSource, intervals: WantedIntervals, *, whole: bool) -> None:
+def check_cluster(aggregator: Aggregator, source: OpenedLog, intervals: WantedIntervals, *, whole: bool) -> None:
     """Refuse what cannot be counted in parts on other machines; `whole`: the log has one ranking."""
     counted = isinstance(aggregator, CountAggregator) and REST not in source.frame.collect_schema()
     if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
@@ -106,7 +108,7 @@ def check_cluster(aggregator: Aggregator, source: LogSource, intervals: WantedIn
 
 
 def load_log(
-    source: LogSource,
+    source: OpenedLog,
     aggregator: Aggregator,
     intervals: WantedIntervals = None,
     *,
@@ -118,7 +120,7 @@ def load_log(
 
     Parameters
     ----------
-    source : LogSource
+    source : OpenedLog
         Votes, ballots or clicks.
     aggregator : Aggregator
         That fits them.
@@ -172,7 +174,7 @@ def load_log(
     return load_sessions(frame), intervals and "bootstrap"
 
 
-def _crossed(source: LogSource, aggregator: Aggregator) -> CrossedVotes:
+def _crossed(source: OpenedLog, aggregator: Aggregator) -> CrossedVotes:
     """Return votes with their judges and queries.
 
     Raises
@@ -190,7 +192,7 @@ def _crossed(source: LogSource, aggregator: Aggregator) -> CrossedVotes:
 
 
 def counted_votes(
-    source: LogSource, intervals: WantedIntervals, *, address: str = "", first_votes: FirstVotes | None = None
+    source: OpenedLog, intervals: WantedIntervals, *, address: str = "", first_votes: FirstVotes | None = None
 ) -> tuple[CountedVotes, LogFacts]:
     """Count votes by pair, and by what is independent if intervals are wanted, in one pass.
 
@@ -200,7 +202,7 @@ def counted_votes(
 
     Parameters
     ----------
-    source : LogSource
+    source : OpenedLog
         Of comparisons.
     intervals : Intervals, "auto" or None
     address, first_votes
@@ -263,7 +265,7 @@ def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
     return rows.with_columns(pl.col(ROW).cast(pl.Int64) - pl.col(REST).cast(pl.Int64))
 
 
-def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:
+def pooled_ballots(source: OpenedLog, *, judges: bool = False) -> Ballots:
     """Return all ballots of a log, under one query.
 
     Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +29,8 @@ from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
 from rankbench.interfaces.table import with_column
 from rankbench.logs.log_filter import NO_FILTER, Filter
-from rankbench.logs.open import Log, open_source
+from rankbench.logs.open import Log, open_log
+from rankbench.logs.opened import no_file
 from rankbench.logs.votes import Votes, coded_votes, load_votes
 from rankbench.plugin.manager import contender
 from rankbench.ranking.covariates import controlled_votes, effects_table, votes_worth_one
@@ -79,6 +80,8 @@ class ScoresOverTime:
     facts : dict
         ``unit`` of the scores; ``time_unit``; ``times``, ``then``, ``now`` as they are written; ``n``; ``grid``, each
         point with its log likelihood and weight; ``seed``.
+    sha256 : callable
+        See `rankbench.logs.opened.RawLog`.
     x : tuple of float
         Where each time stands on an axis.
     """
@@ -90,6 +93,7 @@ class ScoresOverTime:
     facts: dict[str, Any] = field(default_factory=dict)
     x: tuple[float, ...] = ()
     effects: pl.DataFrame | None = None
+    sha256: Callable[[], str | None] = field(default=no_file, repr=False)
 
     def plot(self, top: int | None = None) -> Figure:
         """Draw the scores of the first items over time, with their bands.
@@ -166,7 +170,7 @@ def scores_over_time(
     """
     settle_runtime()
     columns = with_column(columns, "control", control) if control else columns
-    source = open_source(log, columns=columns, reader=reader, keep=keep)
+    source = open_log(log, columns=columns, reader=reader, keep=keep)
     points = _points(method or default_of(source.table, "history"))
     if not method and not default_of(source.table, "history"):
         raise not_judged(source.name, source.table, "method")
@@ -230,7 +234,7 @@ def scores_over_time(
         effects = effects_table(
             votes.covariates, levels.effects, se, _freedom(alike, np.full(1, alike.units.effective))
         )
-    return ScoresOverTime(*found, str(point), tuple(notes), facts, axis, effects)
+    return ScoresOverTime(*found, str(point), tuple(notes), facts, axis, effects, source.raw.sha256)
 
 
 def _points(method: str) -> list[SequentialAggregator]:

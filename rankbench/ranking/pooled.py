@@ -14,7 +14,7 @@ from rankbench.core.text import number
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator
-from rankbench.logs.open import LogSource
+from rankbench.logs.opened import OpenedLog
 from rankbench.logs.votes import Votes
 from rankbench.ranking.categories import CategorySample, category_votes, differences, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, chances
@@ -68,12 +68,12 @@ def check_shared(by: str | None, intervals: str | None, control: str = "") -> No
         raise SpecError(f"--pool has intervals by formula, not by {intervals}; leave --intervals out")
 
 
-def category_rankings(source: LogSource, aggregator: Aggregator, *, column: str, seed: int) -> CategoryRankings:
+def category_rankings(source: OpenedLog, aggregator: Aggregator, *, column: str, seed: int) -> CategoryRankings:
     """Rank categories by scores that are shrunk toward common ones.
 
     Parameters
     ----------
-    source : LogSource
+    source : OpenedLog
         Whose queries are the categories.
     aggregator : Aggregator
         Of log-odds, with a formula for their covariance.

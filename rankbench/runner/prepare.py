@@ -235,7 +235,7 @@ def dataset_of(text: str) -> Dataset:
     # A data set of this name comes before a file of this name.
     if text.split(":", 1)[0] in names(Dataset.kind):
         return manager.get(Dataset, text)
-    from rankbench.logs.log_dataset import named
+    from rankbench.logs.open import named
 
     return named(text)
 

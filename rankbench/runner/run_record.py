@@ -22,7 +22,7 @@ from rankbench.errors import StoreError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask
-from rankbench.logs.log_dataset import FilteredLog, LogFile
+from rankbench.logs.log_dataset import FILTERED, LogDataset
 from rankbench.plugin import manager
 from rankbench.runner.plan import Planned
 from rankbench.store.journal import FILE, Journal
@@ -58,9 +58,11 @@ def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
 
 def _short_name(dataset: Dataset) -> str:
     """Return what a data set is called in a folder's name."""
-    if isinstance(dataset, FilteredLog):
-        return f"{_short_name(dataset.log)}-{dataset.name}"
-    return dataset.path.name if isinstance(dataset, LogFile) else str(dataset)
+    if not isinstance(dataset, LogDataset):
+        return str(dataset)
+    if isinstance(dataset.log, Dataset):
+        return f"{_short_name(dataset.log)}-{FILTERED}"
+    return dataset.path.name if dataset.path else str(dataset)
 
 
 def _belongs(folder: Path, made: Planned) -> bool | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -13,21 +12,20 @@ import polars as pl
 
 from rankbench.core.text import listed
 from rankbench.data.convert import sha256_of
-from rankbench.data.readers.frame_source import frame_in_memory, readable
-from rankbench.data.readers.remote import scan_address
+from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import TREC_LOSS, Measure, Ties, judged, judgments
 from rankbench.data.readers.trec import read_qrels, read_run
 from rankbench.data.readers.trec_tables import QrelsInMemory, in_memory, qrels_in_memory, runs_in_memory
-from rankbench.data.tables.checks import checked, table_of
+from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements import load_scores
-from rankbench.data.tables.row_conditions import condition_asked, judgments_kept
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import Reader, existing, remark, remarks_kept
+from rankbench.interfaces.dataset import existing, remark, remarks_kept
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import columns_text
-from rankbench.logs.log_dataset import LogAddress, LogFile, named
-from rankbench.logs.open import Log
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import Log, raw_log
+from rankbench.logs.opened import OpenedLog, RawLog
 from rankbench.systems.score_sample import Kept, reduced, scores_digest
 
 RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
@@ -156,8 +154,9 @@ def scores_read(
     elif loss or ties != "shared":
         raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
     else:
-        with remarks_kept() as remarks, condition_asked(where):
-            path, digest, table = read_scores(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
+        raw = raw_log(scores, reader)  # type: ignore[arg-type]  # refuses others
+        source, table = read_scores(raw, columns, without, where)
+        path, digest, remarks = raw.path, raw.sha256() or scores_digest(table), source.remarks
         measure = remarks.columns.get("score", "")
         said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
     with readable(path):
@@ -166,61 +165,36 @@ def scores_read(
 
 
 def read_scores(
-    scores: Log, columns: str, reader: str, without: Sequence[str] = ()
-) -> tuple[Path | None, str, TaskScores]:
-    """Return where a table is, its sha256 and what it holds, with nothing read of columns that are left out.
+    raw: RawLog, columns: str, without: Sequence[str] = (), where: str = ""
+) -> tuple[OpenedLog, TaskScores]:
+    """Return a table and what it holds, with nothing read of columns that are left out.
 
     Raises
     ------
     InputError
         It holds no scores of systems on tasks, or cannot be read.
     SpecError
-        An unknown reader, or columns that are not there.
+        Columns that are not there.
     """
+    keep = Filter(where)
     said = [columns_text({WITHOUT: name}) for name in without]
-    asked = ",".join([columns or AS_SCORES, *said])
-    held = None if isinstance(scores, str | os.PathLike) else frame_in_memory(scores)
-    if held is not None:
-        if reader:
-            raise SpecError("a frame needs no reader")
-        table = checked(held, columns=asked)
-    else:
-        found = named(str(scores), columns, reader)
-        if isinstance(found, LogFile):
-            path = found.path
-            with readable(path):
-                read = _loaded(_scanned(path, found.chosen, said), path)
-            return path, sha256_of(path) if path.is_file() else scores_digest(read), read
-        if not isinstance(found, LogAddress):
-            return None, found.fingerprint(), _loaded(found.scan(), None)
-        table = scan_address(found.address, asked)
-    read = _loaded(table, None)
-    return None, scores_digest(read), read
-
-
-def _scanned(path: Path, reader: Reader, said: Sequence[str]) -> pl.LazyFrame:
-    """Return the table of a file, as scores where nobody said what its columns are."""
-    if path.is_dir() or "columns" not in reader.parameters():
-        return reader.scan(path)
-    if columns := reader.config()["columns"]:
-        return reader.model_copy(update={"columns": ",".join([columns, *said])}).scan(path)
+    first = columns or ("" if raw.told else AS_SCORES)
     try:
-        return reader.model_copy(update={"columns": ",".join([AS_SCORES, *said])}).scan(path)
-    except InputError:
-        # Votes, or the like: which is said where their kind is known.
-        with suppress(InputError):
-            found = reader.scan(path)
-            if "measurements" not in table_of(found.collect_schema(), path).judgments:
-                return found
-        raise
-
-
-def _loaded(table: pl.LazyFrame, path: Path | None) -> TaskScores:
-    kind = table_of(table.collect_schema(), path)
-    if "measurements" not in kind.judgments:
+        source = raw.opened(",".join(filter(None, [first, *said])), keep)
+    except (InputError, SpecError) as error:
+        if columns or raw.told:
+            raise
+        try:  # votes, or the like, which is said where their kind is known; or a table whose columns have fixed names
+            source = raw.opened(keep=keep)
+        except InputError:
+            raise error from None
+        if isinstance(error, InputError) and "measurements" in source.table.judgments:
+            raise
+    if "measurements" not in source.table.judgments:
         raise InputError(
-            f"the table holds {kind}, not scores of systems on tasks; "
+            f"the table holds {source.table}, not scores of systems on tasks; "
             "rankbench aggregate ranks votes, ballots and clicks",
-            path=path,
+            path=raw.path,
         )
-    return load_scores(judgments_kept(table))
+    with readable(raw.path):
+        return source, load_scores(source.frame)

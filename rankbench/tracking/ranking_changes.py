@@ -41,7 +41,7 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.resamples import Resamples, draws_of
 from rankbench.logs.count_log import count_frame
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.logs.votes import refuse_counts
 from rankbench.plugin import manager
 from rankbench.ranking.sampling_units import ENOUGH
@@ -117,7 +117,7 @@ _UNIT, _AGAIN, _ROW = "unit of resampling", "which of equal votes", "row of base
 def is_arena_log(path: Path) -> bool:
     """Return whether a path holds votes."""
     try:
-        return isinstance(open_source(path).judged().table, ComparisonTable)
+        return isinstance(open_log(path).judged().table, ComparisonTable)
     except (InputError, SpecError):
         return False
 
@@ -175,7 +175,7 @@ def ranking_changes(
 
 
 def _votes(path: Path, columns: str) -> pl.DataFrame:
-    source = open_source(path, columns=columns).judged()
+    source = open_log(path, columns=columns).judged()
     if not isinstance(source.table, ComparisonTable):
         raise SpecError(f"{path} holds {source.table}; rankbench compares rankings of votes alone")
     refuse_counts(source.frame)

@@ -17,8 +17,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table import with_column
-from rankbench.logs.log_dataset import log_file
-from rankbench.logs.open import scan
+from rankbench.logs.open import log_file, scan
 from rankbench.logs.votes import load_votes
 from rankbench.plugin.manager import get
 from rankbench.protocols.items import Items

@@ -120,10 +120,10 @@ def simulated_pool(seed: int, items: int = 10) -> Pool:
 
 def logged_pool(log: str, seed: int) -> Pool:
     """Return the votes of a log in random order; its truth are its own scores."""
-    from rankbench.logs.open import open_source
+    from rankbench.logs.open import open_log
     from rankbench.logs.votes import load_votes
 
-    votes = load_votes(open_source(log).judged().frame)
+    votes = load_votes(open_log(log).judged().frame)
     order = np.random.default_rng([8, seed]).permutation(len(votes))
     truth = BradleyTerry(penalty="firth").from_counts(votes.counts())
     ends = np.column_stack([votes.winners, votes.losers])[order].astype(int)

@@ -16,7 +16,7 @@ import rankbench
 from rankbench.audits import fewest_by_influence as fewest_by_influence_module
 from rankbench.audits.fewest_by_influence import Removal, fewest_by_influence
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin import manager
 
@@ -74,7 +74,7 @@ def test_leaders_of_few_votes_equal_brute_force(said: tuple[tuple[int, int], tup
         return
     audited = rankbench.audit(pl.DataFrame(rows, ["winner", "loser"], orient="row"), "bradley-terry:ridge=0.5")
     found = next(probe for probe in audited.probes if probe.name == "fewest-votes")
-    votes = load_votes(open_source(pl.DataFrame(rows, ["winner", "loser"], orient="row")).judged().frame)
+    votes = load_votes(open_log(pl.DataFrame(rows, ["winner", "loser"], orient="row")).judged().frame)
     first, n, expected = votes.items.index(audited.first), len(votes), None
     for size in range(1, n):
         for removed in itertools.combinations(range(n), size):

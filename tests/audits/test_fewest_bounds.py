@@ -16,7 +16,7 @@ from rankbench.audits.fewest_bounds import harmless_votes
 from rankbench.audits.fewest_by_influence import Removal
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.logs.votes import load_votes
 from rankbench.plugin import manager
 
@@ -29,7 +29,7 @@ def harmless(
     """Return what is proved of votes, each a winner, a loser and whether it is a tie."""
     log = pl.DataFrame(rows, ["winner", "loser", "tie"], orient="row")
     log = log if weights is None else log.with_columns(weight=pl.Series(weights))
-    votes = load_votes(open_source(log).judged().frame)
+    votes = load_votes(open_log(log).judged().frame)
     named = manager.get(Aggregator, method) if isinstance(method, str) else method
     scores = -Removal(votes, votes.numbers, named, 0).leads(np.zeros(0, np.int64))[0]
     return harmless_votes(votes, named, scores.max() - scores, int(np.argmax(scores)), most)
@@ -118,7 +118,7 @@ def test_a_bound_never_exceeds_the_votes_that_change_the_first_place() -> None:
     names = np.array([f"i{k}" for k in range(12)])
     pairs = zip(names[np.where(wins, one, other)], names[np.where(wins, other, one)], strict=True)
     rows = [(str(winner), str(loser), False) for winner, loser in pairs]
-    votes = load_votes(open_source(pl.DataFrame(rows, ["winner", "loser", "tie"], orient="row")).judged().frame)
+    votes = load_votes(open_log(pl.DataFrame(rows, ["winner", "loser", "tie"], orient="row")).judged().frame)
     method = manager.get(Aggregator, FIRTH)
     scores = -Removal(votes, votes.numbers, method, 0).leads(np.zeros(0, np.int64))[0]
     first, rival = np.argsort(-scores)[:2].tolist()

@@ -17,7 +17,7 @@ from rankbench.audits.audit import vote_board
 from rankbench.audits.fewest import fewest_judges, fewest_votes
 from rankbench.audits.fewest_exact import Fewest, fewest_for_borda, fewest_for_win_rate, fewest_units_for_win_rate
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.logs.votes import Votes, all_ones
 from rankbench.plugin import manager
 
@@ -154,7 +154,7 @@ def test_what_a_removal_cuts_off_does_not_count(method: str, noun: str) -> None:
         )
         if noun == "judges" and log["judge"].n_unique() < 2:
             return
-        source = open_source(log)
+        source = open_log(log)
         board = vote_board(source.judged(), manager.get(Aggregator, method), 0)[0]
         if len(board.compared) < board.votes.counts().m:
             return  # brute force asks of one scale

@@ -17,17 +17,16 @@ from rankbench.audits.left_out import category_columns
 from rankbench.audits.misfit import largest_misfits
 from rankbench.audits.probe import Probe, VoteBoard
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.logs.log_filter import NO_FILTER
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.plugin import manager
 
 WIN_RATE = "win-rate"
 
 
 def board(log: pl.DataFrame, method: str = WIN_RATE) -> VoteBoard:
-    source = open_source(log)
+    source = open_log(log)
     found, _ = vote_board(source, manager.get(Aggregator, method), 1)
-    parts = category_columns(log, source, found.votes, columns="", reader="", keep=NO_FILTER)
+    parts = category_columns(source, found.votes)
     return VoteBoard(source, found.votes, found.method, found.loaded, found.ranking, 1, parts)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +19,6 @@ from rankbench.audits import recording
 from rankbench.descriptions.describe import describe
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.interfaces.queries import Comparisons
-from rankbench.logs.log_filter import Filter
 
 
 def judged(*rows: tuple[str, str, str, str, str]) -> pl.DataFrame:
@@ -67,10 +65,9 @@ def test_covariates_are_taken_out_of_the_scores() -> None:
         winner=pl.when(won).then("left").otherwise("right"), loser=pl.when(won).then("right").otherwise("left")
     )
     plain, board = (board_of(one, method) for one in (sideless, whole))
-    asked: dict[str, Any] = {"columns": "", "reader": "", "keep": Filter(), "seed": 1}
-    assert recording.controlled_ranking(sideless, plain.source, plain.method, **asked) is None
+    assert recording.controlled_ranking(plain.source, plain.method, 1) is None
     assert recording.covariates(plain).answer.startswith("not known")
-    found = recording.controlled_ranking(whole, board.source, board.method, **asked)
+    found = recording.controlled_ranking(board.source, board.method, 1)
     probe = recording.covariates(replace(board, controlled=found))
     assert "without these effects a is first in place of b" in probe.answer
     for name, true in (("length", 1.5), ("side", 0.0)):

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import rankbench
 from rankbench.cli import main
 from rankbench.errors import InputError, RankbenchError, SpecError
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 
 VOTES = pl.DataFrame({"winner": list("abcab"), "loser": list("bcacc")})
 SECRET = "wJalrXUtnFEMI"
@@ -166,7 +166,7 @@ def test_what_signs_an_address_is_not_printed(storage: str, verb: tuple[str, ...
 def test_a_server_that_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(InputError, match=r"s3://nobody/votes\.parquet: "):
-        open_source("s3://nobody/votes.parquet").frame.collect()
+        open_log("s3://nobody/votes.parquet").frame.collect()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_server_that_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_errors_say_no_secrets(address: str, said: str) -> None:
     with pytest.raises(RankbenchError, match=said) as caught:
-        open_source(address).frame.collect()
+        open_log(address).frame.collect()
     assert isinstance(caught.value, InputError | SpecError)
     assert SECRET not in str(caught.value)
     assert "AKIA" not in str(caught.value)

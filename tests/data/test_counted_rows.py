@@ -20,7 +20,7 @@ from scipy.stats import binom
 import rankbench
 from rankbench.descriptions.suspicions import mirrored_votes
 from rankbench.errors import InputError
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 
 
 def rows_of(log: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -262,7 +262,7 @@ def test_as_many_are_left_out_as_have_a_partner(rows: list[tuple[int, str, int]]
     games = {game[:3] for game in seen}
     expected = {game: max(seen[*game, False], seen[*game, True]) for game in games}
     found: Counter[tuple[int, str, int]] = Counter()
-    kept = open_source(frame, columns="mirrored=halve").frame.collect()
+    kept = open_log(frame, columns="mirrored=halve").frame.collect()
     for winner, loser, time, tie in kept.select("winner", "loser", "time", "tie").iter_rows():
         found[time, "".join(sorted(winner + loser)), 1 if tie else 0 if winner < loser else 2] += 1
     assert dict(found) == expected
@@ -278,7 +278,7 @@ def test_as_many_are_left_out_as_have_a_partner(rows: list[tuple[int, str, int]]
 )
 def test_grades_series_and_games_that_were_not_played(text: str, votes: list[float], tmp_path: Path) -> None:
     path = written(tmp_path / "games.csv", text)
-    kept = open_source(path, columns="mirrored=halve").frame.collect()
+    kept = open_log(path, columns="mirrored=halve").frame.collect()
     weights = kept["weight"].to_list() if "weight" in kept.columns else [1.0] * kept.height
     assert weights == pytest.approx(votes)
 

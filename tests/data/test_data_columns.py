@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankbench.data.readers.csv import CsvReader
+from rankbench.data.tables.checks import checked_table
 from rankbench.data.tables.column_roles import guess, parse_columns
 from rankbench.errors import InputError
 
@@ -103,7 +104,7 @@ def test_headers_that_may_be_read_in_two_ways_are_refused(
     assert str(caught.value).startswith(f"{path}: ")
     # What it says to write does it.
     for columns, expected in readings.items():
-        found = CsvReader(columns=columns).scan(path).collect()
+        found = checked_table(CsvReader().raw(path), columns).collect()
         assert found.select("winner", "loser").row(0) == tuple(expected)
 
 
@@ -117,7 +118,7 @@ def test_headers_that_may_be_read_in_two_ways_are_refused(
 def test_errors_have_their_row_and_the_log_s_own_column(tmp_path: Path, text: str, columns: str, said: str) -> None:
     path = written(tmp_path / "votes.csv", text)
     with pytest.raises(InputError) as caught:
-        CsvReader(columns=columns).scan(path).collect()
+        checked_table(CsvReader().raw(path), columns).collect()
     assert str(caught.value).startswith(f"{path}{said}")
 
 
@@ -188,31 +189,31 @@ def test_each_pair_of_names_is_read_as_by_hand(
     left, right = names
     path = votes(tmp_path_factory.mktemp("swapped"), left, right, word, turned=turned)
     expected = meant(left, right, word)
-    reader = CsvReader(columns=f"left={left},right={right}")
+    columns = f"left={left},right={right}"
     if expected is None:
         with pytest.raises(InputError, match="neither of the two") as caught:
-            reader.scan(path).collect()
+            checked_table(CsvReader().raw(path), columns).collect()
         # It says what to write instead.
         assert f"{left!r} and {right!r}" in str(caught.value)
         assert f"{path}:2 [winner]" in str(caught.value)
         return
-    found = reader.scan(path).collect().row(0, named=True)
+    found = checked_table(CsvReader().raw(path), columns).collect().row(0, named=True)
     assert (found["winner"], found["loser"], found["first"]) == (("x", "y", True), ("y", "x", False))[expected]
 
 
 def test_what_both_columns_are_called_like_is_neither(tmp_path: Path) -> None:
     path = votes(tmp_path, "item_a", "player_a", "a")
     with pytest.raises(InputError, match="neither of the two"):
-        CsvReader(columns="left=item_a,right=player_a").scan(path).collect()
+        checked_table(CsvReader().raw(path), "left=item_a,right=player_a").collect()
 
 
 def test_a_column_called_like_a_tie_is_refused(tmp_path: Path) -> None:
     path = votes(tmp_path, "same", "other", "same")
     with pytest.raises(InputError, match=r"\[same\]: .* means a tie.*rename"):
-        CsvReader(columns="left=same,right=other").scan(path).collect()
+        checked_table(CsvReader().raw(path), "left=same,right=other").collect()
 
 
 def test_braces_in_a_column_s_name_are_quoted(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.csv", "{a},{b},winner\nx,y,z\n")
     with pytest.raises(InputError, match=r"'z' is neither .* '\{a\}' and '\{b\}'"):
-        CsvReader(columns="left={a},right={b}").scan(path).collect()
+        checked_table(CsvReader().raw(path), "left={a},right={b}").collect()

@@ -24,8 +24,7 @@ from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.parquet import Manifest, design_heldout, shards_of, stable_hash
 from rankbench.errors import InputError
-from rankbench.logs.log_dataset import log_file
-from rankbench.logs.open import open_source
+from rankbench.logs.open import log_file, open_log
 
 IDS = [str(i) for i in range(12)]
 
@@ -203,7 +202,7 @@ def test_a_panic_names_the_file(damaged):
 @pytest.mark.parametrize("error", [pl.exceptions.ComputeError("zstd error"), pl.exceptions.PanicException("unwrap")])
 def test_whatever_polars_raises_while_a_log_is_looked_at_names_the_file(tmp_path, monkeypatch, error):
     path = stored(CATEGORIES, tmp_path / "votes.parquet")
-    source = open_source(path)
+    source = open_log(path)
 
     def fails(_):
         raise error
@@ -212,7 +211,7 @@ def test_whatever_polars_raises_while_a_log_is_looked_at_names_the_file(tmp_path
         source.counted(fails)
     monkeypatch.setattr(pl.LazyFrame, "collect_schema", lambda _: fails(_))
     with pytest.raises(InputError, match=r"votes\.parquet: "):
-        open_source(path)
+        open_log(path)
 
 
 MANY = 5000

@@ -17,7 +17,7 @@ import rankbench
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.yandex import YandexReader
 from rankbench.errors import InputError, SpecError
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 
 HEADER = "session,query,position,doc,clicked"
 ROWS = ["s1,q,1,a,0", "s1,q,2,b,1", "s2,q,1,b,0", "s2,q,2,a,0", "s3,r,1,c,1", "s3,r,2,d,1"]
@@ -34,7 +34,7 @@ def write(path: Path, rows: list[str], header: str = HEADER) -> Path:
 
 
 def read(path: Path, columns: str = "") -> list[tuple[object, ...]]:
-    return open_source(path, columns=columns).frame.collect().rows()
+    return open_log(path, columns=columns).frame.collect().rows()
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from rankbench.data.tables.items import apply, load_dataset, load_queries, load_
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.queries import Queries
-from rankbench.logs.log_dataset import named
+from rankbench.logs.open import named
 
 
 def items(ids, labels, x=None):

@@ -18,7 +18,7 @@ from rankbench.data.tables.order_log import load_orders, take_orders
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.descriptions.describe import describe
 from rankbench.errors import InputError
-from rankbench.logs.open import open_source, scan
+from rankbench.logs.open import open_log, scan
 
 RANKINGS = [[["b"], ["a", "c"]], [["x"], ["y"]], [["c"]], [["a"], ["b"]]]
 FRAME = pl.DataFrame(
@@ -183,7 +183,7 @@ P3,skipped,skipped,undervote
 def test_a_column_for_each_rank_is_a_ballot(tmp_path):
     path = written(tmp_path / "cvr.csv", CVR)
     ballots = [["Ada", "Bo", "Cy"], ["Ada"], ["Bo", "Cy"], ["Bo", "Ada"], ["Cy", "Bo"], ["Ada", "Bo"]]
-    source = open_source(path)
+    source = open_log(path)
     found = source.frame.collect()
     assert [[name for place in ballot for name in place] for ballot in found["ranking"]] == ballots
     assert "rankbench reads columns as rank1=rank1,rank2=rank2,rank3=rank3" in source.remarks
@@ -213,17 +213,17 @@ def test_ranked_choices_rank_by_all_of_them(tmp_path):
 def test_two_choices_may_be_what_was_offered_and_numbers_are_no_names(tmp_path):
     path = written(tmp_path / "choices.csv", "Choice 1,Choice 2\nAda,Bo\nBo,Cy\nAda,Cy\n")
     with pytest.raises(InputError, match="what the columns mean is not clear") as caught:
-        open_source(path)
+        open_log(path)
     assert "--columns 'rank1=Choice 1,rank2=Choice 2' reads 'Ada' > 'Bo'" in str(caught.value)
-    assert open_source(path, columns="rank1=Choice 1,rank2=Choice 2").frame.collect()["ranking"].to_list()[0] == [
+    assert open_log(path, columns="rank1=Choice 1,rank2=Choice 2").frame.collect()["ranking"].to_list()[0] == [
         ["Ada"],
         ["Bo"],
     ]
     path.write_text("who,rank_1,rank_2\na,1,2\nb,3,1\n")
     with pytest.raises(InputError, match="no known table has these columns"):
-        open_source(path)
+        open_log(path)
     with pytest.raises(InputError, match="there is no column 'x' for the rank2"):
-        open_source(path, columns="rank1=who,rank2=x")
+        open_log(path, columns="rank1=who,rank2=x")
 
 
 RACES = (
@@ -234,8 +234,8 @@ RACES = (
 def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     path = written(tmp_path / "results.csv", "\n".join(["raceId,driverId,position", *RACES.split(" ")]))
     with pytest.raises(InputError, match="a row for each place: query=NAME,item=NAME,place=NAME"):
-        open_source(path)
-    source = open_source(path, columns="query=raceId,item=driverId,place=position")
+        open_log(path)
+    source = open_log(path, columns="query=raceId,item=driverId,place=position")
     found = dict(source.frame.select("query_id", "ranking").collect().iter_rows())
     assert found == {
         "18": [["ham"], ["hei"], ["ros", "alo"]],
@@ -257,19 +257,19 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     )
     zero = written(tmp_path / "zero.csv", "race,driver,rank\n1,a,1\n1,b,2\n2,b,1\n2,a,0\n")
     said = "rankbench takes the lowest number for the best in 1 query whose lowest is not 1"
-    assert list(open_source(zero, columns="query=race,item=driver,place=rank").remarks) == [said]
+    assert list(open_log(zero, columns="query=race,item=driver,place=rank").remarks) == [said]
     twice = written(tmp_path / "twice.csv", "race,driver,rank\n1,a,1\n1,a,2\n")
     with pytest.raises(InputError, match="item 'a' is ranked twice"):
-        open_source(twice, columns="query=race,item=driver,place=rank").frame.collect()
+        open_log(twice, columns="query=race,item=driver,place=rank").frame.collect()
 
 
 @pytest.mark.parametrize("place", ["T3", "=2", "1st", "12:03.4"])
 def test_places_in_other_forms_are_refused_and_places_without_a_first_are_named(tmp_path: Path, place: str) -> None:
     path = written(tmp_path / "races.csv", f"race,driver,at\n1,ann,25\n1,bo,18\n2,ann,1\n2,bo,DNF\n2,cy,{place}\n")
     with rejected(f"'{place}' is no number: write places as 1, 2", column="at"):
-        open_source(path, columns="query=race,item=driver,place=at")
+        open_log(path, columns="query=race,item=driver,place=at")
     path.write_text(path.read_text().replace(place, "2"))
-    source = open_source(path, columns="query=race,item=driver,place=at")
+    source = open_log(path, columns="query=race,item=driver,place=at")
     assert "rankbench takes the lowest number for the best in 1 query whose lowest is not 1" in source.remarks
     found = dict(source.frame.collect().select("query_id", "ranking").iter_rows())
     assert found == {"1": [["bo"], ["ann"]], "2": [["ann"], ["cy"], ["bo"]]}
@@ -316,10 +316,10 @@ def test_a_ballot_of_one_name_stands_among_signs(tmp_path):
     """Also far from the first sign, as a number, and as a tie."""
     texts = ["b", "7", "a=b", *["b"] * 40, "a>b>7", "c>a"]
     path = written(tmp_path / "signs.csv", "\n".join(["ranking", *texts]))
-    found = open_source(path).frame.collect()["ranking"].to_list()
+    found = open_log(path).frame.collect()["ranking"].to_list()
     assert found == [[place.split("=") for place in text.split(">")] for text in texts]
     frame = pl.DataFrame({"ranking": texts})
-    assert open_source(frame).frame.collect()["ranking"].to_list() == found
+    assert open_log(frame).frame.collect()["ranking"].to_list() == found
     alone = written(tmp_path / "alone.csv", "ranking\nb\na b\n")
     with pytest.raises(InputError, match="'b' is not JSON"):
-        open_source(alone).frame.collect()
+        open_log(alone).frame.collect()

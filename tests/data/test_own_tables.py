@@ -18,7 +18,7 @@ import rankbench
 from rankbench.data.cards import own_cards_folder
 from rankbench.data.tables.items import load_dataset
 from rankbench.errors import InputError, SpecError
-from rankbench.logs.log_dataset import LogFile
+from rankbench.logs.log_dataset import LogDataset
 from rankbench.runner.prepare import dataset_of, protocol_of
 
 ROWS = [
@@ -107,7 +107,7 @@ def test_clicks_are_ranked_by_any_column_too() -> None:
 def test_a_file_is_a_data_set_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     path = letor_file(tmp_path / name, 12)
     dataset = dataset_of(str(path))
-    assert isinstance(dataset, LogFile)
+    assert isinstance(dataset, LogDataset)
     assert (dataset.table, str(dataset)) == ("items", name)
     assert dataset.fingerprint() == hashlib.sha256(path.read_bytes()).hexdigest()
     assert len(load_dataset(dataset).ids) == 12

@@ -16,11 +16,11 @@ from data_files import stored, written
 
 import rankbench
 from rankbench.cli import main
+from rankbench.data.readers.ballots import PreflibReader
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import existing
-from rankbench.logs.log_dataset import log_file
-from rankbench.logs.open import open_source
+from rankbench.logs.open import log_file, open_log
 
 ITEMS = "abcdefg"
 PROGRAM = [sys.executable, "-c", "from rankbench.cli import main; main()"]
@@ -87,7 +87,7 @@ def test_a_folder_is_the_log_that_one_file_is(tmp_path: Path, tool: str) -> None
         assert many.equals(one)
     if tool not in ("csv", "hive"):
         assert count_log(tmp_path / "votes").judgments == frame.height
-        source = open_source(tmp_path / "votes")
+        source = open_log(tmp_path / "votes")
         assert source.parquet is not None
         assert source.parquet.frame().select("winner", "loser").collect().equals(frame.select("winner", "loser"))
 
@@ -97,7 +97,7 @@ def test_folders_of_hive_make_columns(tmp_path: Path) -> None:
     path = tmp_path / "up=1" / "votes"
     found = rankbench.scan(path, columns="judge=day").collect()
     assert found["judge"].to_list() == votes()["day"].to_list()
-    assert open_source(path, columns="judge=day").parquet is None
+    assert open_log(path, columns="judge=day").parquet is None
     assert rankbench.aggregate(path, columns="time=day", method="elo").table.height == 7
     with pytest.raises(InputError, match="no column 'up' for the judge"):
         rankbench.scan(path, columns="judge=up")
@@ -148,7 +148,7 @@ def test_what_folders_must_be(tmp_path: Path) -> None:
     ):
         rankbench.scan(tmp_path / "mixed")
     (tmp_path / "ballots").mkdir()
-    (tmp_path / "ballots" / "a.soc").write_text("# TITLE: x\n")
+    (tmp_path / "ballots" / "a.toi").write_bytes(PreflibReader.example())
     with pytest.raises(SpecError, match="fixed names"):
         rankbench.scan(tmp_path / "ballots", columns="winner=x")
 
@@ -194,7 +194,7 @@ def test_files_of_such_names_are_refused_whoever_reads_them(tmp_path: Path, name
     path = tmp_path / os.fsdecode(name)
     path.parent.mkdir(exist_ok=True)
     path.write_text(VOTES)
-    for use in (choose_reader, open_source, lambda p: open_source(p, reader="csv"), rankbench.aggregate):
+    for use in (choose_reader, open_log, lambda p: open_log(p, reader="csv"), rankbench.aggregate):
         with pytest.raises(InputError, match=r"\\x[fe][f9].*: the path is not UTF-8"):
             use(path)
     for args in (["aggregate"], ["data", "describe"], ["plan", "--log"], ["run", "--log"]):

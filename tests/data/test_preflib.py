@@ -15,7 +15,7 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.order_log import load_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Dataset, remarks_kept
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.plugin.manager import get
 
 HEADER = """\
@@ -216,7 +216,7 @@ ADA, BO, DI = "Ada (Ind)", "Bo", 'Di "Dee" Ives'
 @pytest.mark.parametrize("name", ["ward.blt", "ward.txt", "ward.csv", "ward.dat", "ward"])
 def test_a_file_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name, WARD)
-    source = open_source(path)
+    source = open_log(path)
     found = source.frame.collect()
     assert found["query_id"].unique().to_list() == ["ward"]
     assert dict(zip(map(str, found["ranking"].to_list()), found["count"], strict=True)) == {

@@ -16,7 +16,7 @@ from rankbench.data.tables.checks import table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES
 from rankbench.errors import InputError, RankbenchError
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 
 
 def scanned(tmp_path: Path, text: str, columns: str = AS_SCORES) -> pl.DataFrame:
@@ -170,14 +170,14 @@ def test_votes_with_a_system_prompt_are_votes(tmp_path: Path) -> None:
 
 def test_percent_signs_are_read_or_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "scores.csv", "model,MMLU,speed\na,60.25%,1\nb,7%,2\nc,,3\n")
-    found = open_source(path, columns="system=model").frame.collect()
+    found = open_log(path, columns="system=model").frame.collect()
     assert sorted(found.rows()) == [
         *[("MMLU", "a", 60.25), ("MMLU", "b", 7.0), ("MMLU", "c", None)],
         *[("speed", "a", 1.0), ("speed", "b", 2.0), ("speed", "c", 3.0)],
     ]
     path.write_text("model,MMLU\na,60.25%\nb,.07\n")
     with pytest.raises(InputError, match=r":3 \[MMLU\]: the score '.07' is written otherwise"):
-        open_source(path, columns="system=model").frame.collect()
+        open_log(path, columns="system=model").frame.collect()
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from votes_as_they_come import votes
 
 from rankbench.data.readers.csv import CsvReader
+from rankbench.data.tables.checks import checked_table
 from rankbench.errors import InputError
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.ranking.aggregate import aggregate
 
 Rows = list[tuple[str, ...]]
@@ -32,7 +33,7 @@ def csv(folder: Path, rows: Rows, header: str = "model_a,model_b,winner") -> Pat
 
 
 def read(path: Path, columns: str = "") -> Rows:
-    frame = CsvReader(columns=columns).scan(path).collect()
+    frame = checked_table(CsvReader().raw(path), columns).collect()
     return frame.select("winner", "loser", "tie").rows()
 
 
@@ -158,9 +159,9 @@ def test_parquet_without_checks_reads_what_csv_does(tmp_path_factory: pytest.Tem
     except InputError as error:
         refused = error
         with pytest.raises(InputError) as caught:
-            open_source(parquet).frame.collect()
+            open_log(parquet).frame.collect()
     else:
-        source = open_source(parquet)
+        source = open_log(parquet)
         assert source.parquet is not None
         for frame in (source.frame, source.parquet.frame()):
             assert frame.select("winner", "loser", "tie").collect().rows() == expected
@@ -234,8 +235,8 @@ def test_rows_that_say_nothing_are_left_out_where_it_is_said(
     path, whole = log("votes", said), log("kept", kept)
     found, expected = aggregate(path, columns=f"drop=other|{word}"), aggregate(whole)
     assert found.table.equals(expected.table)
-    lines = open_source(path, columns=f"drop=other|{word}").frame.collect()
-    assert lines.equals(open_source(whole).frame.collect())
+    lines = open_log(path, columns=f"drop=other|{word}").frame.collect()
+    assert lines.equals(open_log(whole).frame.collect())
     count = len(rows) - len(kept)
     said_of = "1 row" if count == 1 else f"{count} rows"
     assert any(note.startswith(f"rankbench leaves out {said_of} with 'other', ") for note in found.notes)
@@ -245,7 +246,7 @@ def test_rows_without_a_winner_are_left_out_by_a_column_that_says_so(tmp_path: P
     losers = csv(tmp_path, [("x", "y"), ("", "z")], "winner,loser")
     with pytest.raises(InputError, match=r":3 \[winner\]: the value is missing; --columns drop= leaves such rows out"):
         read(losers)
-    assert open_source(losers, columns="drop=").frame.collect().height == 1
+    assert open_log(losers, columns="drop=").frame.collect().height == 1
 
 
 def test_errors_name_their_rows_beside_rows_that_are_left_out(tmp_path: Path) -> None:
@@ -259,7 +260,7 @@ LEAGUE = [("Ants", "2-1", "Bees"), ("Cats", "0\u20130", "Dogs"), ("Bees", "1:3",
 
 def test_scores_of_both_in_one_column_are_read_as_those_in_two(tmp_path: Path) -> None:
     path = csv(tmp_path, LEAGUE, "Team 1,FT,Team 2")
-    source = open_source(path)
+    source = open_log(path)
     votes = outcomes("Ants>Bees", "Cats=Dogs", "Cats>Bees", "Ants>Dogs")
     assert source.frame.select("winner", "loser", "tie").collect().rows() == votes
     assert source.remarks[0] == "rankbench reads 'FT' as scores of 'Team 1' and 'Team 2'"
@@ -329,5 +330,5 @@ def test_rows_without_a_category_are_of_no_ranking_by_it(tmp_path: Path, ending:
 def test_judges_that_are_lists_are_refused_with_the_columns_that_read_the_log(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.jsonl", '{"winner": "a", "loser": "b", "judge": ["gpt-4", "pair-v2"]}\n')
     with pytest.raises(InputError, match=r":1 \[judge\]: .*--columns judge= reads the log without it"):
-        open_source(path).frame.collect()
-    assert open_source(path, columns="judge=").frame.collect().height == 1
+        open_log(path).frame.collect()
+    assert open_log(path, columns="judge=").frame.collect().height == 1

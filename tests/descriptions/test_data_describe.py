@@ -18,7 +18,7 @@ from rankbench.data.tables.checks import validate
 from rankbench.descriptions.describe import describe
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Dataset
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.logs.votes import load_votes
 from rankbench.plugin.manager import get
 
@@ -107,7 +107,7 @@ def judged(tmp_path, judges):
 )
 def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, judges, said):
     path = judged(tmp_path, judges)
-    source = open_source(path)
+    source = open_log(path)
     errors = []
     for use in (
         lambda: source.counted(describe),
@@ -134,7 +134,7 @@ def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, j
 )
 def test_judges_that_convert_to_names_are_taken_by_all_that_read_a_log(tmp_path, judges):
     path = judged(tmp_path, judges)
-    source = open_source(path)
+    source = open_log(path)
     found = source.counted(describe)
     assert (found.facts["judges"], found.facts["repeats"].votes) == (2, 1)
     votes = load_votes(source.frame)

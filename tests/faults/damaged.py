@@ -18,7 +18,7 @@ from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.descriptions.describe import describe
 from rankbench.interfaces.dataset import Reader
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.plugin import manager
 from rankbench.plugin.manager import get
 from rankbench.reports.results import report
@@ -183,7 +183,7 @@ def read(kind: str, path: Path) -> None:
 
 def described(path: Path) -> None:
     """As ``data describe`` does."""
-    source = open_source(str(path))
+    source = open_log(str(path))
     source.counted(lambda frame: describe(frame, path=source.path))
 
 

@@ -25,7 +25,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.losses.positions import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.protocols.aggregation import Selection
@@ -127,7 +127,7 @@ def systems(aggregator: ScoreAggregator) -> Any:
 @cache
 def log() -> Any:
     votes = pl.DataFrame({"query_id": ["q"] * 3, "winner": ["a", "a", "b"], "loser": ["b", "c", "c"]})
-    return load_log(open_source(votes).judged(), VOTED, None, pooled=True)
+    return load_log(open_log(votes).judged(), VOTED, None, pooled=True)
 
 
 def ranked() -> Any:

@@ -11,7 +11,7 @@ import pytest
 from rankbench.aggregators.rates import WinRate
 from rankbench.errors import PluginError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, CountAggregator
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.plugin.registry import Origin, Registry
 from rankbench.ranking.load import load_log
 from rankbench.ranking.rank import rank
@@ -48,7 +48,7 @@ def test_one_that_takes_votes_one_by_one_is_shown_them() -> None:
     )
     for aggregator, expected in ((Named(), [3.0, 3.0, 0.0]), (TwiceTheWins(), [6.0, 6.0, 0.0])):
         assert not isinstance(aggregator, CountAggregator)
-        loaded, chosen = load_log(open_source(log).judged(), aggregator, None, pooled=True)
+        loaded, chosen = load_log(open_log(log).judged(), aggregator, None, pooled=True)
         ranking, _ = rank(loaded, aggregator, intervals=chosen, resamples=2, seed=0)
         assert dict(zip(ranking.items, ranking.scores, strict=True)) == dict(zip("abc", expected, strict=True))
 

@@ -17,8 +17,7 @@ import rankbench
 from rankbench.descriptions.describe import describe
 from rankbench.errors import InputError, RankbenchError
 from rankbench.logs.count_log import _count
-from rankbench.logs.log_dataset import own_log
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log, own_log
 from rankbench.logs.parquet_log import parquet_log
 from rankbench.protocols.log_votes import votes_of
 from rankbench.ranking.aggregate import Aggregation
@@ -137,7 +136,7 @@ def test_the_audit_of_citations_counts_votes() -> None:
 @examples(24)
 @given(logs())
 def test_descriptions_are_those_of_as_many_votes(log: pl.DataFrame) -> None:
-    found, each = (describe(open_source(table).frame).as_dict() for table in (log, expanded(log)))
+    found, each = (describe(open_log(table).frame).as_dict() for table in (log, expanded(log)))
     assert found == each
 
 
@@ -169,7 +168,7 @@ def test_ballots_are_as_many_as_voters(tmp_path: Path) -> None:
     for asked in ({}, {"method": "borda"}, {"intervals": "bootstrap", "replicates": 50}, {"min_votes": 3}):
         found, each = (outcome(rankbench.aggregate, log, **asked) for log in (BALLOTS, expanded(BALLOTS)))
         assert found == each
-    described = [describe(open_source(log).frame).as_dict() for log in (BALLOTS, expanded(BALLOTS))]
+    described = [describe(open_log(log).frame).as_dict() for log in (BALLOTS, expanded(BALLOTS))]
     assert described[0] == described[1]
     counted, single = (
         votes_of(own_log(str(stored(log, tmp_path / f"{len(log)}.csv")))) for log in (BALLOTS, expanded(BALLOTS))
@@ -213,7 +212,7 @@ def test_counts_of_billions_are_summed_and_not_held(ending: str, tmp_path: Path)
     for refused in (
         rankbench.audit,
         lambda log: rankbench.aggregate(log, "elo"),
-        lambda log: describe(open_source(log).frame),
+        lambda log: describe(open_log(log).frame),
     ):
         with pytest.raises(InputError, match="more than 10,000,000 votes, too many to be looked at one by one"):
             refused(path)

@@ -22,9 +22,8 @@ import rankbench
 from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.errors import InputError, SpecError, StoreError
-from rankbench.logs.log_dataset import own_log
 from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log, own_log
 from rankbench.runner.prepare import dataset_of
 
 
@@ -78,7 +77,7 @@ FORMS += [(where, form) for where in list(CONDITIONS)[2:5] for form in ("ndjson"
 def test_rows_of_a_condition_are_those_that_polars_keeps(where: str, form: str, tmp_path: Path) -> None:
     frame = log()
     kept = frame.filter(CONDITIONS[where])
-    source = open_source(WRITERS[form](frame, tmp_path), keep=Filter(where))  # type: ignore[arg-type]
+    source = open_log(WRITERS[form](frame, tmp_path), keep=Filter(where))  # type: ignore[arg-type]
     assert source.frame.collect().equals(rankbench.scan(kept).collect())
     assert f"{kept.height} of {frame.height} rows are left: where {where}" in source.remarks[-1]
 
@@ -86,7 +85,7 @@ def test_rows_of_a_condition_are_those_that_polars_keeps(where: str, form: str, 
 def test_a_missing_value_is_said(tmp_path: Path) -> None:
     frame = log()
     missing = frame["lang"].null_count()
-    source = open_source(frame, keep=Filter("lang != 'en'"))
+    source = open_log(frame, keep=Filter("lang != 'en'"))
     assert source.remarks[-1].endswith(f"; {missing} rows without a value of it go, too")
 
 
@@ -117,7 +116,7 @@ def test_columns_of_the_schema_filter_where_the_file_has_no_others(form: str, tm
 )
 def test_a_condition_that_cannot_be_used_names_the_column(where: str, column: str | None, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
-        open_source(log(), keep=Filter(where))
+        open_log(log(), keep=Filter(where))
     assert caught.value.column == column
     if column == "tongue":
         of_file, of_schema = str(caught.value).split("; or of the schema alone: ")
@@ -129,7 +128,7 @@ def test_a_condition_that_cannot_be_used_names_the_column(where: str, column: st
 @pytest.mark.parametrize("where", ["turn >", "avg(turn) > 2", "turn > (select 1)", "row_number() over () > 2"])
 def test_a_condition_is_an_expression_about_one_row(where: str) -> None:
     with pytest.raises(SpecError, match="--where: "):
-        open_source(log(), keep=Filter(where))
+        open_log(log(), keep=Filter(where))
 
 
 def test_an_error_names_the_row_of_the_file(tmp_path: Path) -> None:
@@ -140,18 +139,18 @@ def test_an_error_names_the_row_of_the_file(tmp_path: Path) -> None:
             model_b=pl.when(pl.col("index") == 200).then("model_a").otherwise("model_b"), turn=pl.col("index") % 2
         )
     )
-    source = open_source(stored(frame, tmp_path / "votes.csv"), keep=Filter("turn = 0"))
+    source = open_log(stored(frame, tmp_path / "votes.csv"), keep=Filter("turn = 0"))
     with pytest.raises(InputError, match="compared with itself") as caught:
         source.frame.collect()
     assert caught.value.row == 202  # of the header too
-    open_source(tmp_path / "votes.csv", keep=Filter("turn = 1")).frame.collect()
+    open_log(tmp_path / "votes.csv", keep=Filter("turn = 1")).frame.collect()
 
 
 def test_files_of_a_folder_all_have_the_columns(tmp_path: Path) -> None:
     stored(log(), tmp_path / "a.csv")
     stored(log().drop("lang"), tmp_path / "b.csv")
     with pytest.raises(InputError, match=r"b\.csv.*lacks a column"):
-        open_source(tmp_path, keep=Filter("lang = 'en'"))
+        open_log(tmp_path, keep=Filter("lang = 'en'"))
 
 
 PAIRS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 3)), min_size=1, max_size=25)
@@ -176,9 +175,9 @@ def test_no_item_that_is_left_has_fewer_votes(pairs: list[tuple[int, int, int]],
     if not left:
         if votes:
             with pytest.raises(InputError, match=f"0 of {frame['weight'].sum():g} votes are left"):
-                open_source(frame, keep=keep)
+                open_log(frame, keep=keep)
         return
-    source = open_source(frame, keep=keep)
+    source = open_log(frame, keep=keep)
     assert source.frame.select("winner", "loser", "weight").collect().rows() == left
     assert f"{sum(vote[2] for vote in left):g} of {frame['weight'].sum():g} votes are left" in source.remarks[-1]
 
@@ -222,12 +221,12 @@ def test_what_is_left_of_ballots_is_said(rankings: list[str], options: dict[str,
 )
 def test_names_that_the_log_does_not_have_are_refused(keep: Filter, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        open_source(log(), keep=keep)
+        open_log(log(), keep=keep)
     with pytest.raises(SpecError, match="does not say who judged"):
-        open_source(log().drop("judge"), keep=Filter(without_judge=("k",)))
+        open_log(log().drop("judge"), keep=Filter(without_judge=("k",)))
     clicks = {"query_id": ["q"], "session_id": ["s"], "shown": [["a", "b"]], "clicked": [[1]]}
     with pytest.raises(SpecError, match="these are selections"):
-        open_source(clicks, keep=Filter(without=("a",)))
+        open_log(clicks, keep=Filter(without=("a",)))
 
 
 def test_rows_of_a_score_table_are_kept(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Reader
 from rankbench.interfaces.protocol import Prepared
 from rankbench.logs import log_dataset
-from rankbench.logs.log_dataset import LogFile, own_log
-from rankbench.logs.open import open_source
+from rankbench.logs.log_dataset import LogDataset
+from rankbench.logs.open import open_log, own_log
 from rankbench.protocols import log_votes as protocol_votes
 from rankbench.protocols.log_votes import votes_of
 from rankbench.ranking import aggregate as engine
@@ -59,7 +59,7 @@ def votes(tmp_path: Path) -> Path:
 
 def test_the_table_is_known_by_what_is_in_it(tmp_path: Path, votes: Path) -> None:
     found = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
-    assert (found.table, str(found)) == ("comparisons", 'votes.csv:reader=csv(columns="left=x,right=y,winner=said")')
+    assert (found.table, str(found)) == ("comparisons", 'votes.csv:columns="left=x,right=y,winner=said"')
     clicks = written(
         tmp_path / "clicks.ndjson",
         json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n",
@@ -95,20 +95,23 @@ def test_how_a_log_was_read_is_part_of_its_name_and_is_read_back(
     for path in (votes, spaced):
         log = rankbench.log_file(path, columns=columns)
         again = own_log(str(log))
-        assert isinstance(again, LogFile)
+        assert isinstance(again, LogDataset)
         assert (str(again), again.fingerprint(), again.reader) == (str(log), log.fingerprint(), log.reader)
         assert again.scan().collect().equals(log.scan().collect())
         assert rankbench.scan(str(log)).collect().equals(log.scan().collect())
         with pytest.raises(SpecError, match="leave --columns and --reader out"):
             own_log(str(log), columns=columns)
-    assert str(rankbench.log_file(spaced, columns=columns)).startswith('"my votes: 2.csv":reader=csv(columns=')
+    assert str(rankbench.log_file(spaced, columns=columns)).startswith('"my votes: 2.csv":columns=')
     # A reader that would be chosen anyway is no other way to read it.
     plain = written(tmp_path / "plain.csv", "winner,loser\na,b\n")
     said = rankbench.log_file(plain, reader="csv")
     assert (str(said), said.fingerprint()) == ("plain.csv", rankbench.log_file(plain).fingerprint())
     other = written(tmp_path / "plain.text", plain.read_bytes())
     assert str(rankbench.log_file(other, reader="csv")) == "plain.text"
-    assert rankbench.log_file(other, reader='csv:columns="winner=winner,loser=loser"').table == "comparisons"
+    told = rankbench.log_file(plain, reader="csv:header=true", columns="winner=winner,loser=loser")
+    assert str(told) == 'plain.csv:reader=csv(header=true),columns="winner=winner,loser=loser"'
+    again = own_log(str(told))
+    assert (str(again), again.fingerprint()) == (str(told), told.fingerprint())
 
 
 def test_logs_keep_the_fingerprints_that_seed_their_runs(votes: Path) -> None:
@@ -269,6 +272,6 @@ def test_a_reader_of_parquet_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
     pl.DataFrame(VOTES).write_parquet(path)
     monkeypatch.setattr(Columnar, "parquet", declares)
     monkeypatch.setattr(log_dataset, "choose_reader", lambda path: Columnar())
-    source = open_source(path)
+    source = open_log(path)
     assert (source.parquet is not None) == declares
     assert load_log(source, Borda())[0].items == ["a", "b", "c"]

@@ -18,8 +18,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.data.convert import convert
 from rankbench.descriptions.describe import describe
 from rankbench.errors import SpecError
-from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.logs.votes import load_votes
 from rankbench.protocols.folds import sizes_of
 from rankbench.protocols.log_votes import group_votes
@@ -94,7 +93,7 @@ def test_effects_of_covariates_have_the_variance_of_rows() -> None:
 
 
 def test_one_step_ahead_counts_rows() -> None:
-    votes = load_votes(open_source(graded()).frame)
+    votes = load_votes(open_log(graded()).frame)
     assert votes.times is not None
     steps = cut_steps(votes, votes.times)
     # Three rows a time, whatever points they have.
@@ -103,7 +102,7 @@ def test_one_step_ahead_counts_rows() -> None:
 
 
 def test_folds_count_rows_and_keep_both_halves() -> None:
-    votes = load_votes(open_source(graded()).frame)
+    votes = load_votes(open_log(graded()).frame)
     pairs, pair = votes.pairs()
     decisive = int((graded()["preference"] != 0.5).sum())
     for kind in ("judge", "pair", "time", "vote"):
@@ -127,31 +126,31 @@ def test_every_answer_counts_rows(intervals: str | None) -> None:
 
 def test_describe_counts_rows_and_points() -> None:
     log = LEVEL.with_columns(judge=pl.Series([f"j{k}" for k in range(100)]), time=pl.Series(range(100)))
-    source = open_source(log)
+    source = open_log(log)
     found = describe(source.frame)
     lines = dict(found.lines)
     assert (lines["rows"], lines["weights"], lines["votes cast again"]) == ("100", "none", "none")
     assert lines["left wins"].startswith("70.0% of the points of 100 decisive votes (95%: ")
     assert found.facts["drift"] is not None
     assert found.facts["drift"].items == []
-    alone = describe(open_source(LEVEL).frame).facts["position"]
+    alone = describe(open_log(LEVEL).frame).facts["position"]
     assert alone is not None
     half = student.ppf(0.975, 99) * 0.1 * np.sqrt(100 / 99) / 10
     assert (alone.upper - alone.lower) / 2 == pytest.approx(half, rel=0.03)
     swapped = pl.concat([LEVEL, LEVEL.rename({"left": "right", "right": "left"}).select(LEVEL.columns)])
-    source = open_source(swapped)
+    source = open_log(swapped)
     position = describe(source.frame).facts["position"]
     assert not position.lower <= 0.5 <= position.upper
-    assert offered_controls(swapped, source, True, columns="", reader="", keep=Filter()) == ["side"]
+    assert offered_controls(source, True) == ["side"]
 
 
 def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
     log = pl.DataFrame(
         {"left": ["x", "x", "x"], "right": ["y", "y", "z"], "preference": [0.9, 0.3, 0.2], "judge": ["j", "j", "k"]}
     )
-    found = describe(open_source(log).frame).facts["repeats"]
+    found = describe(open_log(log).frame).facts["repeats"]
     assert (found.votes, found.contradictions) == (1, 1)
-    agreed = describe(open_source(log.with_columns(preference=pl.Series([0.9, 0.7, 0.2]))).frame).facts["repeats"]
+    agreed = describe(open_log(log.with_columns(preference=pl.Series([0.9, 0.3, 0.2]))).frame).facts["repeats"]
     assert (agreed.votes, agreed.contradictions) == (1, 0)
 
 
@@ -232,7 +231,7 @@ def test_pooled_intervals_of_graded_votes_cover() -> None:
         named = {"query_id": c, "left": a, "right": b}
         frame = pl.DataFrame(named).cast(pl.String).with_columns(preference=points)
         found = pooled_rankings(
-            category_votes(open_source(frame).judged().frame), BradleyTerry(penalty="firth"), "c", seed
+            category_votes(open_log(frame).judged().frame), BradleyTerry(penalty="firth"), "c", seed
         )
         variances.append(found.facts["pool"]["variance"])
         for name, ranking in zip(found.names, found.rankings, strict=True):

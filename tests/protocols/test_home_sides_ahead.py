@@ -15,7 +15,7 @@ from scipy.special import expit
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table import with_column
-from rankbench.logs.log_dataset import log_file
+from rankbench.logs.open import log_file
 from rankbench.protocols.forecast import walked
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead

@@ -20,7 +20,7 @@ import rankbench
 from rankbench import api
 from rankbench.errors import SpecError
 from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING
-from rankbench.logs.log_dataset import log_file
+from rankbench.logs.open import log_file
 from rankbench.protocols.items import Items
 from rankbench.store.journal import Journal
 

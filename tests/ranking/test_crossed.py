@@ -27,7 +27,7 @@ from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.cell import RANKING, BlockKey
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.protocol import BlockTask
-from rankbench.logs.log_dataset import log_file
+from rankbench.logs.open import log_file
 from rankbench.protocols.items import Items
 from rankbench.ranking import two_way as crossed
 from rankbench.ranking.rank import rank

@@ -26,7 +26,7 @@ from rankbench.logs import count_log as scan
 from rankbench.logs import partial_counts as parts
 from rankbench.logs.count import count_pairs
 from rankbench.logs.count_log import count_frame
-from rankbench.logs.open import open_source
+from rankbench.logs.open import open_log
 from rankbench.logs.partial_counts import count_clusters
 from rankbench.ranking import interval_kinds as kinds
 from rankbench.ranking.interval_kinds import LogFacts, by_judge, chosen_intervals
@@ -179,7 +179,7 @@ def judged_log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFra
 
 
 def facts_of(frame: pl.DataFrame) -> LogFacts:
-    return counted_votes(open_source(frame), "auto")[1]
+    return counted_votes(open_log(frame), "auto")[1]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_firths_penalty_comes_with_the_sandwich(named: bool) -> None:
     """By judge where judges are named; for Davidson's model too."""
     frame = judged_log(40, 3, 4) if named else judged_log(40, 3, 4).drop("judge")
     for method in (BradleyTerry(penalty="firth"), Davidson(penalty="firth")):
-        loaded, chosen = load_log(open_source(frame), method, "auto")
+        loaded, chosen = load_log(open_log(frame), method, "auto")
         assert (chosen, loaded.by_judge) == ("sandwich", named)
     assert chosen_intervals(facts_of(frame), "auto", Davidson()) == ("judges" if named else "bootstrap")
     assert rankbench.aggregate(frame, intervals="auto").facts["resamples"] is None

@@ -15,7 +15,7 @@ from ranked_logs import rank_items
 import rankbench
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
-from rankbench.logs.log_dataset import log_file
+from rankbench.logs.open import log_file
 from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin import manager
 from rankbench.protocols.items import Items

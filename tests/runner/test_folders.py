@@ -17,7 +17,8 @@ from rankbench.api import planned
 from rankbench.cli import main
 from rankbench.errors import SpecError, StoreError
 from rankbench.interfaces.cell import BlockResult
-from rankbench.logs.log_dataset import own_log, read_by
+from rankbench.logs.log_dataset import read_by
+from rankbench.logs.open import own_log
 from rankbench.protocols.items import Items
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.progress import Progress
@@ -57,7 +58,7 @@ def test_a_log_with_its_columns_goes_on_in_its_own_folder(suite: str, tmp_path: 
     first = rankbench.run(suite, dataset=rankbench.log_file(path, columns=columns)).directory
     assert (str(first), computed(first)) == ("runs/small-votes.csv", 4)
     before = board(first)
-    text = 'votes.csv:reader=csv(columns="winner=won,loser=other")'
+    text = 'votes.csv:columns="winner=won,loser=other"'
     assert json.loads((first / "run.json").read_text())["sources"][0]["dataset"] == text
     again = rankbench.run(suite, dataset=own_log(text)).directory
     assert (again, computed(again), board(again)) == (first, 0, before)

@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
-from pydantic import Field
 
 from rankbench.core.text import listed, numbered
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet_footer import check_row_groups
 from rankbench.data.readers.unpacked import head, unpacked_name
-from rankbench.data.tables.checks import checked, table_of
+from rankbench.data.tables.checks import TableReader, checked_table, recognized, table_of
 from rankbench.data.tables.schemas import features
-from rankbench.data.tables.whole_names import decisions_kept
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
-from rankbench.interfaces.table import columns_text, said_columns
+from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import component_class, names
 
 
@@ -37,7 +35,7 @@ _MARKS = "*?["
 _FOLD = re.compile(r"(?i)(fold|cv)[ _-]?\d+\Z")
 
 
-class PartsReader(Reader):
+class PartsReader(TableReader):
     """All files of a folder, or that a pattern means, one after the other; of one format, which decides the reader.
 
     Files are taken in the order of the numbers in their names. Left out are those that begin with ``_`` or ``.``,
@@ -56,31 +54,23 @@ class PartsReader(Reader):
     source: ClassVar[str] = "spark.apache.org, docs.dask.org, docs.pola.rs"
     parquet: ClassVar[bool] = True
 
-    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
-
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether it is a folder with files that a reader knows by their endings."""
         return path.is_dir() and bool(_by_reader(path))
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the table; see `Reader.scan`."""
+    def raw(self, path: Path) -> RawTable:
+        """Return the table; see `Reader.raw`. Columns that a part lacks are empty there."""
         files = part_files(path)
         if files[0].name.lower().endswith(_PARQUET):
-            return checked(scan_parts(path), path=path, columns=self.columns, locate=lambda row: _located(files, row))
+            parts = [RawTable(pl.scan_parquet(file, glob=False), file) for file in files]
+            return RawTable(scan_parts(path), path, locate=lambda row: _located(parts, row))
         ((cls, _),) = _by_reader(path).items()
-        reader = with_meanings(cls(), self.columns) if self.columns else cls()
-        tables = _scanned(reader, files)
-        kinds = [table_of(table.collect_schema(), file) for table, file in zip(tables, files, strict=True)]
-        if kinds[0].features and "d" in cls.parameters():
-            tables = _as_wide(reader, files, tables)
-        if any(kind.together for kind in kinds):
-            names = part_names(files, path)
-            tables = [
-                kind.part(table, name) if kind.together else table
-                for kind, table, name in zip(kinds, tables, names, strict=True)
-            ]
-        return pl.concat(tables, how="diagonal_relaxed")
+        parts = [cls().raw(file) for file in files]
+        usual = recognized(parts[0].schema().names())
+        if parts[0].in_schema or (usual is not None and usual.together):
+            return RawTable(_of_parts(cls(), parts, files, path), path, in_schema=True)
+        return _joined(parts, path)
 
 
 def is_pattern(path: Path) -> bool:
@@ -145,24 +135,34 @@ def part_names(files: Sequence[Path], path: Path) -> list[str]:
     return [str(inner) for inner in within]
 
 
-def _scanned(reader: Reader, files: Sequence[Path]) -> list[pl.LazyFrame]:
-    """Return the table of each file; they must agree in whether ``4.0`` is the name 4."""
-    tables: list[pl.LazyFrame] = []
-    before: dict[str, tuple[bool, Path]] = {}
-    for file in files:
-        with decisions_kept() as found:
-            tables.append(reader.scan(file))
-        for column, whole in found.items():
-            other, where = before.setdefault(column, (whole, file))
-            if other != whole:
-                as_number, as_text = (where, file) if other else (file, where)
-                raise InputError(
-                    f"names such as 4.0 are whole numbers in {as_number}, and texts beside other names in {as_text}. "
-                    "Write the names of this column in one way in all files",
-                    path=file,
-                    column=column,
-                )
-    return tables
+def _joined(parts: Sequence[RawTable], path: Path) -> RawTable:
+    """Return tables with columns of any names, one after the other."""
+    schemas = [part.schema() for part in parts]
+    every = dict.fromkeys(name for schema in schemas for name in schema)
+    lacking = {name: part.path for part, own in zip(parts, schemas, strict=True) for name in every if name not in own}
+
+    def diagnose() -> None:
+        for part in parts:
+            if part.diagnose is not None:
+                part.diagnose()
+
+    frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
+    return RawTable(frame, path, diagnose=diagnose, locate=lambda row: _located(parts, row), lacking=lacking)
+
+
+def _of_parts(reader: Reader, parts: Sequence[RawTable], files: Sequence[Path], path: Path) -> pl.LazyFrame:
+    """Return tables of columns with fixed names, one after the other; queries of items are called by their file."""
+    tables = [checked_table(part) for part in parts]
+    kinds = [table_of(table.collect_schema(), file) for table, file in zip(tables, files, strict=True)]
+    if kinds[0].features and "d" in reader.parameters():
+        tables = _as_wide(reader, files, tables)
+    if any(kind.together for kind in kinds):
+        names = part_names(files, path)
+        tables = [
+            kind.part(table, name) if kind.together else table
+            for kind, table, name in zip(kinds, tables, names, strict=True)
+        ]
+    return pl.concat(tables, how="diagonal_relaxed")
 
 
 def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) -> list[pl.LazyFrame]:
@@ -224,12 +224,12 @@ def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
     return {cls: files for cls, files in found.items() if cls.parquet} or dict(found)
 
 
-def _located(files: Sequence[Path], row: int) -> tuple[Path, int]:
+def _located(parts: Sequence[RawTable], row: int) -> tuple[Path | str | None, int | None]:
     """Return the file in which a row of all stands, and which one it is there; rows count from 1."""
-    rows = [pl.scan_parquet(file, glob=False).select(pl.len()).collect().item() for file in files]
+    rows = [part.frame.select(pl.len()).collect(engine="streaming").item() for part in parts]
     ends = list(accumulate(rows))
-    at = next((at for at, end in enumerate(ends) if row <= end), len(files) - 1)
-    return files[at], row - (ends[at] - rows[at])
+    at = next((at for at, end in enumerate(ends) if row <= end), len(parts) - 1)
+    return parts[at].place(row - (ends[at] - rows[at]))
 
 
 _HEAD = 65_536
@@ -281,18 +281,3 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
         "line of dashes of a Markdown table, and the bars at both ends of lines",
         path=path,
     )
-
-
-def with_meanings(reader: Reader, columns: str) -> Reader:
-    """Return a reader that is told what some columns mean, beside what it was told before.
-
-    Raises
-    ------
-    SpecError
-        The columns of its files have fixed names.
-    """
-    if "columns" not in reader.parameters():
-        raise SpecError(f"the columns of this file ({reader.name}) have fixed names; leave --columns out")
-    own = str(reader.config()["columns"] or "")
-    said = dict(said_columns(own)) if own else {}
-    return reader.model_copy(update={"columns": columns_text({**said, **dict(said_columns(columns))})})

@@ -6,7 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import ClassVar
@@ -17,12 +17,11 @@ from pydantic import Field
 from rankbench.core.text import listed, short_repr
 from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import scannable
-from rankbench.data.tables.checks import checked, clear, knows, recognized
+from rankbench.data.tables.checks import TableReader, clear, knows, recognized
 from rankbench.data.tables.kinds import table_kinds
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing, remark
-from rankbench.interfaces.table import said_columns
-from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE
+from rankbench.interfaces.dataset import existing, remark
+from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 
 _SEPARATORS = (",", "\t", ";", "|")
 _LOOKED_AT = 200
@@ -32,7 +31,7 @@ _COMMA = r"^\s*[+-]?\d+,\d+\s*$"
 _WHOLE = r"^\s*[+-]?\d*(,\d+)?\s*$"
 
 
-class CsvReader(Reader):
+class CsvReader(TableReader):
     """Values with commas, semicolons, tabs or bars between them (``.csv .tsv``), with or without a header line.
 
     Features of items stand in columns ``x_0, x_1, ...``; lists (items shown, positions
@@ -47,10 +46,9 @@ class CsvReader(Reader):
     source: ClassVar[str] = "RFC 4180"
     extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
 
-    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
     header: bool | None = Field(
         default=None,
-        description="True: the first line names the columns; null: rankbench decides by its look, and by `columns`.",
+        description="True: the first line names the columns; null: rankbench decides by its look, and by --columns.",
     )
 
     @classmethod
@@ -65,41 +63,48 @@ class CsvReader(Reader):
         columns = [name.decode("utf-8", "replace") for name in names]
         return clear(columns) or any(knows(kind, columns) for kind in table_kinds())
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the table; see `Reader.scan`."""
+    def raw(self, path: Path) -> RawTable:
+        """Return the table, all of it texts; see `Reader.raw`."""
         existing(path)
         blank = blank_end(path)  # which reads all of the file: it is text in UTF-8
         form = _Form.of_file(path)
-        names = form.first
-        headed = self.header if self.header is not None else _headed(form, self.columns)
-        if not headed:
-            names = [str(number) for number in range(1, len(names) + 1)]
-        elif form.line.count('"') % 2:
-            check_lines(path, form.separator, form.skipped)
-        distinct_header(names, path, form.skipped + 1)
-        raw = pl.scan_csv(
-            scannable(path),
-            separator=form.separator,
-            has_header=headed,
-            new_columns=None if headed else names,
-            # Polars takes the quotes off a name, and leaves those within it doubled.
-            with_column_names=(lambda found: [name.replace('""', '"') for name in found]) if headed else None,
-            skip_lines=form.skipped,
-            infer_schema=False,
-            glob=False,
-        )
-        if blank:
-            spaces = pl.nth(0).str.strip_chars(" ").fill_null("") == ""
-            others = [pl.nth(at).is_null() for at in range(1, len(names))]
-            raw = raw.filter(~pl.all_horizontal(spaces, *others))
-        # Everything is read as text and converted by the checks, which know the row.
-        return checked(
-            _with_points(raw, form),
-            path=path,
-            header=form.skipped + headed,
-            columns=self.columns,
-            diagnose=lambda: check_lines(path, form.separator, form.skipped),
-        )
+        if self.header is not None:
+            return _table(path, form, blank, headed=self.header)
+        headed = _headed(form)
+        found = _table(path, form, blank, headed=headed)
+        return replace(found, other_header=lambda: _table(path, form, blank, headed=not headed))
+
+
+def _table(path: Path, form: _Form, blank: bool, *, headed: bool) -> RawTable:
+    """Return the table of a file, with blank lines at its end or without."""
+    names = form.first
+    if not headed:
+        names = [str(number) for number in range(1, len(names) + 1)]
+    elif form.line.count('"') % 2:
+        check_lines(path, form.separator, form.skipped)
+    distinct_header(names, path, form.skipped + 1)
+    raw = pl.scan_csv(
+        scannable(path),
+        separator=form.separator,
+        has_header=headed,
+        new_columns=None if headed else names,
+        # Polars takes the quotes off a name, and leaves those within it doubled.
+        with_column_names=(lambda found: [name.replace('""', '"') for name in found]) if headed else None,
+        skip_lines=form.skipped,
+        infer_schema=False,
+        glob=False,
+    )
+    if blank:
+        spaces = pl.nth(0).str.strip_chars(" ").fill_null("") == ""
+        others = [pl.nth(at).is_null() for at in range(1, len(names))]
+        raw = raw.filter(~pl.all_horizontal(spaces, *others))
+    # Everything is read as text and converted by the checks, which know the row.
+    return RawTable(
+        _with_points(raw, form),
+        path,
+        form.skipped + headed,
+        diagnose=lambda: check_lines(path, form.separator, form.skipped),
+    )
 
 
 @dataclass(frozen=True)
@@ -157,14 +162,9 @@ def _is_comment(lines: Sequence[str]) -> bool:
     return bool(counts) and all(few < more for few, more in counts)
 
 
-def _headed(form: _Form, columns: str) -> bool:
-    """Return whether the first row names the columns: it does unless it is a row like others, or said to be one."""
+def _headed(form: _Form) -> bool:
+    """Return whether the first row names the columns: it does unless it is a row like others."""
     names = form.first
-    if columns:
-        said = [name for _, name in said_columns(columns) if name]
-        if any(name in names for name in said) or not said:
-            return True
-        return not all(re.fullmatch(r"[1-9]\d?", name) and int(name) <= len(names) for name in said)
     if len(names) < 2 or names == [str(number) for number in range(len(names))]:
         return True
     if recognized(names) is not None or any(knows(kind, names) for kind in table_kinds()):

@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import ClassVar
 from xml.etree.ElementTree import ParseError, fromstring
 
-import polars as pl
 from pydantic import Field
 
 from rankbench.core.system import free_memory
 from rankbench.core.text import listed
 from rankbench.data.readers.csv import distinct_header
-from rankbench.data.tables.checks import checked
+from rankbench.data.tables.checks import TableReader
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing, remark
+from rankbench.interfaces.dataset import existing, remark
+from rankbench.interfaces.table_check import RawTable
 
 _CELL = 24
 """Bytes that fastexcel takes for each cell of the rectangle that a sheet's cells lie in, at least."""
 
 
-class ExcelReader(Reader):
+class ExcelReader(TableReader):
     """A sheet of an Excel workbook, with a header; needs ``rankbench[xlsx]``.
 
     Cells of formulas are what Excel computed last; one that was never computed is empty, and so are merged cells but
@@ -43,11 +43,10 @@ class ExcelReader(Reader):
     source: ClassVar[str] = "ECMA-376"
     extensions: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm")
 
-    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
     sheet: str = Field(default="", description="Name of the sheet; empty: the first.")
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the table; see `Reader.scan`."""
+    def raw(self, path: Path) -> RawTable:
+        """Return the table, all of it texts; see `Reader.raw`."""
         existing(path)
         try:
             import fastexcel
@@ -78,7 +77,7 @@ class ExcelReader(Reader):
         distinct_header(names, path)
         kept = [at for at, name in enumerate(names) if name]
         rows = cells.slice(1).select(cells.to_series(at).slice(1).alias(names[at]) for at in kept)
-        return checked(rows.lazy(), path=path, header=1, columns=self.columns)
+        return RawTable(rows.lazy(), path, 1)
 
 
 def _check_extent(path: Path, sheet: str) -> None:

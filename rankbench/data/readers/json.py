@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
-from pydantic import Field
 
 from rankbench.core.text import count_text, listed
 from rankbench.data.readers.json_values import (
@@ -24,17 +23,17 @@ from rankbench.data.readers.json_values import (
 )
 from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import head, held, scannable
-from rankbench.data.tables.checks import checked
+from rankbench.data.tables.checks import TableReader
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing, remark
-from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE
+from rankbench.interfaces.dataset import existing, remark
+from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 
 _OF_TEXTS = (pl.List(pl.String), pl.List(pl.List(pl.String)))
 _LIST_IN_LIST = re.compile(rb"[\[,]\s*\[")
 _SPACED = re.compile(rb'"\s+:')
 
 
-class NdjsonReader(Reader):
+class NdjsonReader(TableReader):
     """JSON objects, one a line; the features of an item are a list ``x``.
 
     Prefer it to `json` for large logs, and for logs that a program appends to.
@@ -43,8 +42,6 @@ class NdjsonReader(Reader):
     name: ClassVar[str] = "ndjson"
     source: ClassVar[str] = "jsonlines.org"
     extensions: ClassVar[tuple[str, ...]] = (".ndjson", ".jsonl")
-
-    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
 
     @classmethod
     def example(cls) -> bytes:
@@ -62,8 +59,8 @@ class NdjsonReader(Reader):
         except (ValueError, RecursionError):
             return False
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the table; see `Reader.scan`."""
+    def raw(self, path: Path) -> RawTable:
+        """Return the table; see `Reader.raw`."""
         nested = _check_keys(existing(path))
         raw = _scanned(scannable(path))
         if not head(path, 1 << 16).strip():
@@ -71,8 +68,8 @@ class NdjsonReader(Reader):
         if nested and _some_lists_in_lists(raw):
             _check_lines(path)
             rows = (json.loads(line) for _, line in numbered_lines(path) if line.strip())
-            return _of_rows(rows, path, self.columns)
-        return checked(raw, path=path, diagnose=lambda: _check_lines(path), columns=self.columns)
+            return _of_rows(rows, path)
+        return RawTable(raw, path, diagnose=lambda: _check_lines(path))
 
 
 def _check_lines(path: Path) -> None:
@@ -130,7 +127,7 @@ _LM_EVAL = (
 )
 
 
-class JsonReader(Reader):
+class JsonReader(TableReader):
     """A JSON array with an object a row, or an object with a list a column.
 
     Other values in rows than single ones and lists of these, as ``conv_metadata`` of LMArena's votes, are no columns.
@@ -144,8 +141,6 @@ class JsonReader(Reader):
     source: ClassVar[str] = "RFC 8259"
     extensions: ClassVar[tuple[str, ...]] = (".json",)
 
-    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
-
     @classmethod
     def example(cls) -> bytes:
         """Return three comparisons."""
@@ -157,14 +152,14 @@ class JsonReader(Reader):
         """Return whether the first character opens an array with something in it that JSON has."""
         return head.lstrip()[:1] == b"[" and head.lstrip()[1:].lstrip()[:1] in (b"{", b"[", b"]", b"")
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the table; see `Reader.scan`."""
+    def raw(self, path: Path) -> RawTable:
+        """Return the table; see `Reader.raw`."""
         first = head(existing(path), 1 << 16).lstrip()
         if first[:1] != b"[" and _an_object_a_line(first):
-            return NdjsonReader(columns=self.columns).scan(path)
+            return NdjsonReader().raw(path)
         text = JsonText(path)
         rows = text.rows() if text.peek() == "[" else _rows_of_object(text)
-        return _of_rows(rows, path, self.columns)
+        return _of_rows(rows, path)
 
 
 def _scanned(source: Path | bytes) -> pl.LazyFrame:
@@ -172,7 +167,7 @@ def _scanned(source: Path | bytes) -> pl.LazyFrame:
     return pl.scan_ndjson(glob.escape(str(source)) if isinstance(source, Path) else source, infer_schema_length=None)
 
 
-def _of_rows(rows: Iterable[dict[str, Any]], path: Path, columns: str) -> pl.LazyFrame:
+def _of_rows(rows: Iterable[dict[str, Any]], path: Path) -> RawTable:
     """Return the table of objects, which are held as lines."""
     nested = set[str]()
 
@@ -194,7 +189,7 @@ def _of_rows(rows: Iterable[dict[str, Any]], path: Path, columns: str) -> pl.Laz
     raw = _scanned(held(lines(), str(path)))
     if not (kept := [name for name in raw.collect_schema() if name not in nested]):
         raise InputError("the file has no rows with values in them", path=path)
-    return checked(raw.select(kept), path=path, columns=columns)
+    return RawTable(raw.select(kept), path)
 
 
 def _some_lists_in_lists(raw: pl.LazyFrame) -> bool:

@@ -23,13 +23,13 @@ from rankbench.core.component import Record, first_problem
 from rankbench.core.text import count_text
 from rankbench.data.readers.frame_source import frames_in_turn, readable
 from rankbench.data.readers.parquet_footer import check_row_groups
-from rankbench.data.tables.checks import checked
+from rankbench.data.tables.checks import TableReader, checked
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing
-from rankbench.interfaces.table_check import UNREADABLE
+from rankbench.interfaces.dataset import existing
+from rankbench.interfaces.table_check import UNREADABLE, RawTable
 
 
-class ParquetReader(Reader):
+class ParquetReader(TableReader):
     """Parquet files, and folders of shards with a ``manifest.json``.
 
     A folder's shards were checked when they were made and are scanned as they are, so
@@ -43,8 +43,6 @@ class ParquetReader(Reader):
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     parquet: ClassVar[bool] = True
 
-    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
-
     @classmethod
     def example(cls) -> bytes:
         """Return two comparisons."""
@@ -57,15 +55,16 @@ class ParquetReader(Reader):
         """Return whether these are Parquet's first bytes, or a folder with a manifest."""
         return head.startswith(b"PAR1") or (path.is_dir() and (path / "manifest.json").is_file())
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the table; see `Reader.scan`."""
+    def raw(self, path: Path) -> RawTable:
+        """Return the table; see `Reader.raw`."""
         if existing(path).is_dir():
             shards = Manifest.load(path).scan(path)
             # Shards that were made before times were typed hold texts.
-            return checked(shards, path=path) if shards.collect_schema().get("time") == pl.String else shards
+            typed = shards.collect_schema().get("time") != pl.String
+            return RawTable(shards if typed else checked(shards, path=path), path, in_schema=True)
         with readable(path):
             check_row_groups(path)
-        return checked(pl.scan_parquet(path, glob=False), path=path, columns=self.columns)
+        return RawTable(pl.scan_parquet(path, glob=False), path)
 
 
 MANIFEST = "manifest.json"

@@ -18,8 +18,8 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.frame_source import frames_in_turn, readable
 from rankbench.data.readers.text_lines import NULLS
 from rankbench.data.readers.unpacked import fill_file, head
-from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.table_check import RawTable
 
 SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https", "hf")
 """Schemes of addresses, before ``://``."""
@@ -47,16 +47,14 @@ def shown_log(text: str) -> str:
     return shown_address(text) if is_address(text) else text
 
 
-def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
-    """Return the table at an address, checked: Parquet, a folder or a pattern of it too; CSV with a header; NDJSON.
+def raw_address(text: str) -> RawTable:
+    """Return the table at an address: Parquet, a folder or a pattern of it too; CSV with a header; NDJSON.
 
     Parameters
     ----------
     text : str
         As in ``s3://bucket/votes/*.parquet``. Credentials come from where Polars looks for them, as ``AWS_PROFILE`` or
         ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``, and ``AWS_ENDPOINT_URL``; never from the address.
-    columns : str
-        Meanings of columns, as for a file.
 
     Raises
     ------
@@ -66,32 +64,31 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
         The ending says no format; the address has a password in it.
     """
     raw, header = _raw(text)
-    with _named(text):
-        rows = frames_in_turn([raw], [partial(_named, text)])
-    return _checked(rows, header, text, columns)
+    with naming_address(text):
+        rows = frames_in_turn([raw], [partial(naming_address, text)])
+    return _of_address(rows, header, text)
 
 
-def _checked(rows: pl.LazyFrame, header: int, text: str, columns: str) -> pl.LazyFrame:
-    with _named(text):
-        return checked(rows, columns=columns, locate=lambda row: (shown_address(text), row + header))
+def _of_address(rows: pl.LazyFrame, header: int, text: str) -> RawTable:
+    return RawTable(rows, header=header, locate=lambda row: (shown_address(text), row + header))
 
 
 @cache
 def fetched(text: str) -> Path:
     """Return a file with all that is at an address, as Parquet; it is there until the program ends.
 
-    For what reads a table more than once. Raises what `scan_address` raises.
+    For what reads a table more than once. Raises what `raw_address` raises.
     """
     raw, _ = _raw(text)
-    with kept_folder() as folder, _named(text):
+    with kept_folder() as folder, naming_address(text):
         path = folder / "fetched.parquet"
         raw.sink_parquet(path, maintain_order=True)
     return path
 
 
-def scan_fetched(text: str, columns: str = "") -> pl.LazyFrame:
-    """Return what `scan_address` returns, of the copy that is `fetched`."""
-    return _checked(pl.scan_parquet(fetched(text), glob=False), _raw(text)[1], text, columns)
+def raw_fetched(text: str) -> RawTable:
+    """Return what `raw_address` returns, of the copy that is `fetched`."""
+    return _of_address(pl.scan_parquet(fetched(text), glob=False), _raw(text)[1], text)
 
 
 def _raw(text: str) -> tuple[pl.LazyFrame, int]:
@@ -100,13 +97,13 @@ def _raw(text: str) -> tuple[pl.LazyFrame, int]:
     Raises
     ------
     InputError, SpecError
-        See `scan_address`.
+        See `raw_address`.
     """
     shown = shown_address(text)
     if "@" in urlsplit(text).netloc and not text.startswith("abfs"):
         raise SpecError(f"{shown}: leave user and password out of the address; credentials come from the environment")
     ending = PurePosixPath(urlsplit(text).path.lower()).suffix
-    with _named(text):
+    with naming_address(text):
         if ending in _LINES:
             return pl.scan_ndjson(text, infer_schema_length=None), 0
         if ending in _TABLES:
@@ -119,7 +116,7 @@ def _raw(text: str) -> tuple[pl.LazyFrame, int]:
     )
 
 
-def _named(text: str) -> AbstractContextManager[None]:
+def naming_address(text: str) -> AbstractContextManager[None]:
     """Name the address in what is raised, and say no secrets."""
     return readable(shown_address(text), _harmless)
 

@@ -6,7 +6,8 @@ memory beyond the names of its queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from rankbench.data.readers.frame_source import streamed
 from rankbench.data.tables.kinds import built_in, table_kind, table_kinds
 from rankbench.data.tables.row_conditions import asked_columns, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, PluginError, closest
-from rankbench.interfaces.dataset import remark, remark_columns
+from rankbench.errors import InputError, PluginError, SpecError, closest
+from rankbench.interfaces.dataset import Reader, remark, remark_columns
 from rankbench.interfaces.table import QUERY, TableKind, columns_text, proposed, said_columns
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 from rankbench.plugin.blocked import VARIABLE
@@ -107,17 +108,20 @@ _BESIDE = {"query", "judge", "time", "weight", "count", "drop", "by", "mirrored"
 """Roles that leave open which columns say who won."""
 
 
-def checked(
-    raw: pl.LazyFrame,
-    *,
-    path: Path | None = None,
-    header: int = 0,
-    allow_single: bool = False,
-    diagnose: Callable[[], None] | None = None,
-    columns: str = "",
-    locate: Callable[[int], tuple[Path | str | None, int | None]] | None = None,
-) -> pl.LazyFrame:
-    """Return `raw` in the schema of its kind of table; what is wrong with it is raised when it is collected.
+class TableReader(Reader):
+    """A format whose columns may have any names; a reader of it has `raw`."""
+
+    @abstractmethod
+    def raw(self, path: Path) -> RawTable:
+        """Return the table as it stands in the file; see `Reader.raw`."""
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table, its columns read by their names; see `Reader.scan`."""
+        return checked_table(self.raw(path))
+
+
+def checked(raw: pl.LazyFrame, *, path: Path | None = None, allow_single: bool = False) -> pl.LazyFrame:
+    """Return a frame in the schema of its kind of table: see `checked_table`.
 
     Parameters
     ----------
@@ -125,25 +129,36 @@ def checked(
         Columns of one of the kinds of tables, in any types that convert without loss.
     path : Path, optional
         Named in errors.
-    header : int
-        Lines before the first row, added to the row numbers of errors.
     allow_single : bool
         Whether a query may have one item.
-    diagnose : callable, optional
-        Called when Polars cannot read the file; raises an error that knows the place.
+    """
+    return checked_table(RawTable(raw, path, allow_single=allow_single))
+
+
+def checked_table(raw: RawTable, columns: str = "") -> pl.LazyFrame:
+    """Return a table in the schema of its kind; what is wrong with it is raised when it is collected.
+
+    Parameters
+    ----------
+    raw : RawTable
+        Columns of one of the kinds of tables, in any types that convert without loss.
     columns : str
         Meanings of columns that have not the usual names: see
         `rankbench.data.tables.column_roles.parse_columns`.
-    locate : callable, optional
-        See `rankbench.interfaces.table_check.RawTable`.
 
     Raises
     ------
     InputError
         A missing column, one of a wrong type, or a winner's column that is ambiguous, at once; anything else
         about rows, later.
+    SpecError
+        Meanings of columns that have theirs.
     """
-    given = RawTable(raw, path, header, allow_single, diagnose, locate=locate)
+    if raw.in_schema:
+        if columns:
+            raise SpecError("the columns of this file have fixed names; leave --columns out")
+        return raw.frame
+    given, path = _with_header(raw, columns), raw.path
     if (width := len(given.schema())) > MOST_COLUMNS:
         raise InputError(TOO_WIDE.format(f"{width:,}"), path=path)
     table = _renamed(rows_kept(given), columns)
@@ -158,7 +173,7 @@ def checked(
             frame = with_whole_names(table.frame, items, *([name] for name in names if name not in items))
         table = replace(table, frame=frame)
     if not kind.features:
-        _say_columns(raw.collect_schema().names(), table, kind)
+        _say_columns(given.schema().names(), table, kind)
 
     def batches() -> Iterator[pl.DataFrame]:
         check = start()
@@ -167,6 +182,21 @@ def checked(
         check.end()
 
     return streamed(batches, start().schema)
+
+
+def _with_header(raw: RawTable, columns: str) -> RawTable:
+    """Return a table whose first line names the columns that the user names, or is a row where these are numbers."""
+    said = {name for _, name in said_columns(columns)} if columns else set()
+    if raw.other_header is None or not any(said):
+        return raw
+    try:
+        other = raw.other_header()
+    except InputError:
+        if said.isdisjoint(raw.schema()):
+            raise
+        return raw
+    bare, headed = sorted((raw, other), key=lambda table: table.header)
+    return bare if said.isdisjoint(headed.schema()) and not said.isdisjoint(bare.schema()) else headed
 
 
 def _say_columns(names: Sequence[str], table: RawTable, kind: TableKind) -> None:

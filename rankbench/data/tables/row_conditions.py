@@ -26,6 +26,8 @@ _AS_WRITTEN = "as_written."
 
 _NUMBER = "row_of_the_file"
 
+_LACKS = "--where: this file lacks a column of the condition that others have"
+
 _WORDS = {pl.String: "text", pl.Boolean: "true and false", pl.Date: "dates", pl.Datetime: "times"}
 _TRIED: dict[str, pl.DataType] = {"text": pl.String(), "a number": pl.Float64(), "a time": pl.Datetime()}
 
@@ -135,6 +137,8 @@ def rows_kept(raw: RawTable) -> RawTable:
     if any(name not in schema for name in condition.expression().meta.root_names()):
         condition.without.append(raw.path)
         return raw
+    if lacking := [name for name in condition.expression().meta.root_names() if name in raw.lacking]:
+        raise InputError(_LACKS, path=raw.lacking[lacking[0]])
     with raw.located():
         frame, condition.counted[raw.path] = condition.kept(raw.frame)
 
@@ -171,9 +175,7 @@ def judgments_kept(frame: pl.LazyFrame) -> pl.LazyFrame:
         message = f"--where: there is no column {unknown[0]!r}{closest(unknown[0], known)}; {said}"
         raise InputError(message + quotes, column=unknown[0])
     if condition.counted and condition.without:
-        raise InputError(
-            "--where: this file lacks a column of the condition that others have", path=condition.without[0]
-        )
+        raise InputError(_LACKS, path=condition.without[0])
     if not condition.counted:
         if lacking := [name for name in names if name not in schema]:
             raise InputError(

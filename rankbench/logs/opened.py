@@ -1,0 +1,316 @@
+"""An opened log: its table, what was read of its columns, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+
+from rankbench.data.convert import sha256_of
+from rankbench.data.readers.choose import is_pattern, part_files, partition_keys
+from rankbench.data.readers.frame_source import readable
+from rankbench.data.readers.parquet import MANIFEST
+from rankbench.data.readers.remote import naming_address, shown_address
+from rankbench.data.tables.checks import checked_table, judgments_of, table_of
+from rankbench.data.tables.column_roles import OPTIONS
+from rankbench.data.tables.row_conditions import condition_asked
+from rankbench.data.tables.schemas import REST
+from rankbench.data.tables.whole_names import whole_ids
+from rankbench.errors import InputError
+from rankbench.interfaces.dataset import Dataset, Reader, Remarks, remark, remark_columns, remarks_kept
+from rankbench.interfaces.row_weights import weightless
+from rankbench.interfaces.table import TableKind, columns_text, said_columns, with_column
+from rankbench.interfaces.table_check import RawTable
+from rankbench.logs.log_filter import NO_FILTER, Filter
+from rankbench.logs.parquet_log import ParquetLog, is_parquet, parquet_log
+
+T = TypeVar("T")
+
+
+def no_file() -> None:
+    """Return no sha256: of what is no file."""
+
+
+@dataclass(frozen=True, eq=False)
+class RawLog:
+    """A log whose columns have not been read: of its bytes only what tells their layout.
+
+    Attributes
+    ----------
+    name : str
+        For people: of the file, of the data set.
+    path : Path or None
+    table : callable
+        Returns the table in its schema, for meanings of columns as ``--columns`` gives them; empty: the usual ones.
+    told : str
+        Meanings of columns that the log's name tells.
+    parquet : bool
+        Whether the file, or the files of the folder, hold the table's columns as they stand, in Parquet.
+    remarks : Remarks
+        Remarks on the file's layout; and the columns, where they have fixed names.
+    sha256 : callable
+        Returns the sha256 of the file, of the files of the folder with their names, or of the data set; None: the log
+        is no file. Raises an InputError if a file is another one than it was when the log was opened.
+    """
+
+    name: str
+    path: Path | None
+    table: Callable[[str], pl.LazyFrame]
+    told: str = ""
+    parquet: bool = False
+    remarks: Remarks = field(default_factory=Remarks)
+    sha256: Callable[[], str | None] = no_file
+
+    def opened(self, columns: str = "", keep: Filter = NO_FILTER) -> OpenedLog:
+        """Return the log with its columns read, and the rows, items and judges that are kept.
+
+        Parameters
+        ----------
+        columns : str
+            Meanings of columns beside those of `told`: see `rankbench.data.tables.column_roles.parse_columns`.
+        keep : Filter
+            Remarks say how many votes are left.
+
+        Raises
+        ------
+        InputError
+            It is not one of the schema's tables; or `keep` leaves nothing.
+        SpecError
+            See `rankbench.logs.log_filter.Filter`; or the columns have fixed names.
+        """
+        parquet, columns = None, _both(self.told, columns)
+        with condition_asked(keep.where), remarks_kept() as remarks, readable(self.path):
+            remark_columns(self.remarks.columns, self.remarks.left)
+            frame = self.table(columns)
+            kind = table_of(frame.collect_schema(), self.path)
+            if keep:
+                # Polars would count rows of the files themselves, those that go among them.
+                frame = keep.applied(frame, kind)
+            elif self.path is not None and self.parquet and kind.checked_by_counting:
+                parquet = _unchecked(self.path, remarks.columns)
+        remarks[:] = [*self.remarks, *remarks]
+        return OpenedLog(self, columns, keep, kind, frame, parquet, remarks)
+
+    def filtered(self, keep: Filter) -> RawLog:
+        """Return what a filter keeps of the log."""
+
+        def table(columns: str) -> pl.LazyFrame:
+            found = self.opened(columns, keep)
+            for text in found.remarks:
+                remark(text)
+            remark_columns(found.remarks.columns, found.remarks.left)
+            return found.frame
+
+        return replace(self, table=table, parquet=False, remarks=Remarks())
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedLog:
+    """An opened log.
+
+    Attributes
+    ----------
+    raw : RawLog
+    asked : str
+        Meanings of columns that were given.
+    keep : Filter
+    table : TableKind
+    frame : LazyFrame
+        In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
+    parquet : ParquetLog or None
+        The same comparisons without the checks, where Polars can read them all by itself:
+        for what looks at every row anyway, and on other machines.
+    remarks : Remarks
+        Remarks for the reader on how columns were read, a sentence each; and the columns that were read.
+    """
+
+    raw: RawLog
+    asked: str
+    keep: Filter
+    table: TableKind
+    frame: pl.LazyFrame
+    parquet: ParquetLog | None = None
+    remarks: Remarks = field(default_factory=Remarks)
+
+    @property
+    def name(self) -> str:
+        """Name of the log, for people."""
+        return self.raw.name
+
+    @property
+    def path(self) -> Path | None:
+        """The file or folder."""
+        return self.raw.path
+
+    def with_role(self, role: str, name: str) -> OpenedLog:
+        """Return the log with another column for a role; the file is not opened again."""
+        return self.raw.opened(with_column(self.asked, role, name), self.keep)
+
+    def judged(self) -> OpenedLog:
+        """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
+        kind, frame = judgments_of(self.table, self.frame)
+        return self if frame is self.frame else replace(self, table=kind, frame=frame, parquet=None)
+
+    def part(self, name: str, frame: pl.LazyFrame) -> OpenedLog:
+        """Return some rows as a log."""
+        return replace(self, raw=replace(self.raw, name=name), frame=frame, parquet=None, remarks=Remarks())
+
+    def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
+        """Return ``count(comparisons)``, without the checks where that is possible.
+
+        Parameters
+        ----------
+        count : callable
+        away : callable, optional
+            Does the same on other machines, of a log that has `parquet`.
+
+        Raises
+        ------
+        InputError
+            An error that the checks find, with its row; or an error of `count`.
+        """
+        with readable(self.path):
+            if self.parquet is None:
+                return count(self.frame)
+            try:
+                return count(self.parquet.frame()) if away is None else away(self.parquet)
+            except InputError as error:
+                if self.parquet.roles is not None:
+                    # The checks know the file's own columns and words.
+                    count(self.frame)
+                raise self.parquet.located(error) from error
+
+
+def _both(told: str, columns: str) -> str:
+    """Return what is told of columns, but for roles that are told again, and that."""
+    again = {role for role, _ in said_columns(columns)} if columns else set()
+    first = [columns_text({role: name}) for role, name in (said_columns(told) if told else ()) if role not in again]
+    return ",".join([*first, *filter(None, [columns])])
+
+
+def raw_frame(held: pl.LazyFrame) -> RawLog:
+    """Return a table in memory as a log."""
+    return RawLog("log", None, lambda columns: checked_table(RawTable(held), columns))
+
+
+def raw_file(path: Path, reader: Reader, told: str = "") -> RawLog:
+    """Return the table in a file, or in the files of a folder or of a pattern, as a log.
+
+    Raises
+    ------
+    InputError
+        It is missing, empty, or not what the reader reads.
+    """
+    sha256 = partial(_unchanged_sha256, path, _marks(path))
+    with remarks_kept() as remarks, readable(path):
+        raw = reader.raw(path)
+    return RawLog(path.name, path, partial(checked_table, raw), told, reader.parquet, remarks, sha256)
+
+
+def raw_remote(address: str, raw: RawTable, told: str = "") -> RawLog:
+    """Return the table at an address as a log."""
+
+    def table(columns: str) -> pl.LazyFrame:
+        with naming_address(address):
+            return checked_table(raw, columns)
+
+    return RawLog(shown_address(address), None, table, told)
+
+
+def raw_data_set(dataset: Dataset) -> RawLog:
+    """Return a data set as a log."""
+
+    def table(columns: str) -> pl.LazyFrame:
+        return dataset.scan_as(columns) if columns else dataset.scan()
+
+    return RawLog(str(dataset), None, table, sha256=dataset.fingerprint)
+
+
+def _unchanged_sha256(path: Path, before: Sequence[tuple[Path, int, int]]) -> str:
+    """Return the sha256 of a file, or of the files of a folder or pattern, which are what they were before.
+
+    Raises
+    ------
+    InputError
+        A file has another size, or was written to since.
+    """
+    found = files_sha256(path)
+    if _marks(path) != before:
+        raise InputError("the file changed while it was read; run again when nobody writes to it", path=path)
+    return found
+
+
+def _marks(path: Path) -> list[tuple[Path, int, int]]:
+    return [(file, file.stat().st_size, file.stat().st_mtime_ns) for file in _all_files(path)]
+
+
+def _all_files(path: Path) -> list[Path]:
+    """Return a file, all files of a folder, or those that a pattern means."""
+    if path.is_dir():
+        return sorted(one for one in path.rglob("*") if one.is_file())
+    return part_files(path) if is_pattern(path) else [path]
+
+
+def files_sha256(path: Path) -> str:
+    """Return the sha256 of a file; of a folder or a pattern, of all its files with their names."""
+    files = _all_files(path)
+    if len(files) == 1 and not path.is_dir():
+        return sha256_of(files[0])
+    root = path if path.is_dir() else Path(os.path.commonpath([file.parent for file in files]))
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(f"{file.relative_to(root).as_posix()} {sha256_of(file)}\n".encode())
+    return whole.hexdigest()
+
+
+def _unchecked(path: Path, roles: Mapping[str, str]) -> ParquetLog | None:
+    """Return comparisons in Parquet without checks; None if types have to be converted.
+
+    Parameters
+    ----------
+    path : Path
+    roles : mapping of str to str
+        Columns by role, as the checks have found them.
+    """
+    if (path / MANIFEST).is_file():
+        log = parquet_log(path)
+        return None if REST in log.frame().collect_schema() else log
+    if {*OPTIONS, REST} & roles.keys() or not {"side", "item", "loser"} & roles.keys():
+        return None  # rows become others, or none
+    several = path.is_dir() or is_pattern(path)
+    if several and (not is_parquet(path) or partition_keys(path) & set(roles.values())):
+        return None  # files do not have these columns
+    log = parquet_log(path, roles)
+    raw, schema, texts = log.raw(), log.frame().collect_schema(), (pl.String, pl.Categorical, pl.Enum)
+    judge, weight = (schema.get(name, pl.Int64()) for name in ("judge", "weight"))
+    names = all(schema[name] in texts for name in ("winner", "loser")) and (judge in texts or judge.is_integer())
+    if not names or not weight.is_numeric() or schema.get("tie", pl.Boolean()) != pl.Boolean:
+        return None
+    if "count" in roles:
+        value = pl.col(roles["count"])
+        whole = raw.collect_schema()[roles["count"]].is_integer()
+        if "weight" in roles or not whole or _some(raw, value.is_null() | (value < 1)):
+            return None
+    if whole_ids(raw, roles) is not raw or ("weight" in roles and _some(raw, weightless(roles["weight"]))):
+        return None
+    # Counting does not look at the queries.
+    return None if "query" in roles and _some(raw, _nameless(roles["query"], raw.collect_schema())) else log
+
+
+def _nameless(column: str, schema: pl.Schema) -> pl.Expr:
+    """Return in which rows a name is missing or empty."""
+    missing = pl.col(column).is_null()
+    # Not by `replace`, for which Polars holds all of a column.
+    texts = schema[column] in (pl.String, pl.Categorical, pl.Enum)
+    return missing | (pl.col(column).cast(pl.String) == "") if texts else missing
+
+
+def _some(raw: pl.LazyFrame, fact: pl.Expr) -> bool:
+    """Return whether something is so in a row."""
+    return not raw.filter(fact).head(1).collect(engine="streaming").is_empty()

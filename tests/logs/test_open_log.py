@@ -1,0 +1,134 @@
+"""A log is opened once: its reader, its bytes, its digest, and other roles of its columns."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from data_files import rejected, stored, written
+from drawn_votes import two_items
+
+import rankbench
+from rankbench.cli import main
+from rankbench.data.readers import choose
+from rankbench.data.readers.csv import CsvReader
+from rankbench.errors import SpecError
+from rankbench.interfaces.table_check import RawTable
+from rankbench.logs.open import open_log, raw_log
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """Write votes with judges, a category that is not read, and lengths of both items."""
+    rng = np.random.default_rng(3)
+    left, right = two_items(rng, 120, 4)
+    frame = pl.DataFrame({
+        "left": [f"m{i}" for i in left],
+        "right": [f"m{i}" for i in right],
+        "winner": np.where(rng.random(120) < 0.6, "left", "right"),
+        "judge": rng.integers(12, size=120).astype(str),
+        "lang": np.where(np.arange(120) % 3 == 0, "de", "en"),
+        "length_left": rng.random(120).round(3),
+        "length_right": rng.random(120).round(3),
+    })  # fmt: skip
+    return stored(frame, tmp_path / "judged.csv")
+
+
+def sha256_in(*words: str) -> object:
+    result = CliRunner().invoke(main, [*words, "--json"], catch_exceptions=False)
+    return json.loads(result.stdout)["data"]["sha256"]
+
+
+def test_answers_have_the_digest_of_what_was_opened_whatever_it_is_called(judged: Path) -> None:
+    own = hashlib.sha256(judged.read_bytes()).hexdigest()
+    pattern = str(judged.with_name("judged.cs*"))
+    for log in (str(judged), f"{judged}:reader=csv", f'{judged}:columns="judge="', pattern):
+        assert sha256_in("aggregate", log) == own
+    assert sha256_in("audit", f"{judged}:reader=csv") == own
+    second = written(judged.with_name("other.csv"), judged.read_bytes())
+    several = f"judged.csv {own}\nother.csv {own}\n"
+    for log in (str(judged.with_name("*.csv")), str(judged.parent)):
+        assert sha256_in("aggregate", log) == hashlib.sha256(several.encode()).hexdigest()
+    assert second.is_file()
+    assert rankbench.aggregate(pl.read_csv(judged)).sha256() is None
+
+
+def test_a_digest_is_of_what_was_read_or_there_is_none(judged: Path) -> None:
+    found = rankbench.aggregate(judged)
+    written(judged, judged.read_text() + "m0,m1,left,1,de,1,1\n")
+    with rejected("changed while it was read", path=judged):
+        found.sha256()
+
+
+def test_a_log_is_opened_once_for_whatever_is_asked(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = Counter[str]()
+    raw, sniff = CsvReader.raw, choose.PartsReader.sniff.__func__  # type: ignore[attr-defined]
+
+    def counted_raw(self: CsvReader, path: Path) -> RawTable:
+        calls["raw"] += 1
+        return raw(self, path)
+
+    def counted_sniff(cls: type, path: Path, head: bytes) -> bool:
+        calls["sniff"] += 1
+        return bool(sniff(cls, path, head))
+
+    monkeypatch.setattr(CsvReader, "raw", counted_raw)
+    monkeypatch.setattr(choose.PartsReader, "sniff", classmethod(counted_sniff))
+    audited = rankbench.audit(judged)
+    assert {probe.name: probe for probe in audited.probes}["without-category"].table is not None
+    assert calls == {"raw": 1, "sniff": 1}
+    for ask in (
+        lambda: rankbench.aggregate(judged, by="lang", intervals="judges", replicates=3),
+        lambda: rankbench.aggregate(judged, control="length"),
+        lambda: rankbench.scan(judged),
+        lambda: CliRunner().invoke(main, ["data", "describe", str(judged)], catch_exceptions=False),
+    ):
+        calls.clear()
+        ask()
+        assert calls == {"raw": 1, "sniff": 1}
+
+
+def test_other_roles_are_those_of_a_log_that_was_opened_with_them(judged: Path) -> None:
+    source = open_log(judged, columns="judge=")
+    other = source.with_role("query", "lang")
+    assert other.frame.collect().equals(open_log(judged, columns="judge=,query=lang").frame.collect())
+    assert other.frame.collect()["query_id"].unique().sort().to_list() == ["de", "en"]
+
+
+def test_what_a_name_tells_of_columns_holds_beside_what_is_said(judged: Path) -> None:
+    raw = raw_log(f'{judged}:columns="judge=lang"')
+    assert raw.opened("query=lang").asked == "judge=lang,query=lang"
+    assert raw.opened("judge=").asked == "judge="
+    found = rankbench.aggregate(f'{judged}:columns="judge=lang"', control="length")
+    assert found.table.equals(rankbench.aggregate(judged, columns="judge=lang", control="length").table)
+
+
+def test_columns_with_fixed_names_are_told_nothing(tmp_path: Path) -> None:
+    pl.DataFrame({"query_id": ["q"], "winner": ["a"], "loser": ["b"]}).write_parquet(tmp_path / "votes.parquet")
+    shards = tmp_path / "shards"
+    CliRunner().invoke(main, ["data", "convert", str(tmp_path / "votes.parquet"), str(shards)], catch_exceptions=False)
+    with pytest.raises(SpecError, match="fixed names"):
+        open_log(shards, columns="winner=loser")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "rows"),
+    [
+        ("a,b\nb,c\nc,a\n", "winner=1,loser=2", 3),
+        ("a,b\nb,c\nc,a\n", "winner=a,loser=b", 2),
+        ("a,a\na,b\nb,c\n", "winner=2,loser=1,self=drop", 2),
+        ("won,lost\nb,c\nc,a\n", "winner=won,loser=lost", 2),
+        ("x,y\nb,c\nc,a\n", "winner=1,loser=2", 3),
+    ],
+)
+def test_what_is_told_of_columns_says_whether_there_is_a_header(
+    tmp_path: Path, text: str, columns: str, rows: int
+) -> None:
+    path = written(tmp_path / "votes.csv", text)
+    assert open_log(path, columns=columns).frame.collect().height == rows
