@@ -250,6 +250,3 @@ def test_standard_names_ask_about_numbers() -> None:
     with pytest.raises(Unread) as caught:
         read_ballots(raw, told("ranks=rank*", source="standard names"))
     assert caught.value.code == "numbers"
-    with pytest.raises(Unread) as caught:
-        read_ballots(csv_table("ranking,n", "a>b,3", "b>a,5"), told("ranking=ranking", source="standard names"))
-    assert caught.value.code == "unread"

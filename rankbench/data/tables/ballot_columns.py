@@ -20,7 +20,8 @@ from rankbench.data.tables.cells import (
     whole_names,
     with_joined,
 )
-from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped, refuse_unread_facts
+from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
+from rankbench.data.tables.read_votes import date_format
 from rankbench.data.tables.schemas import SAYS_NOTHING
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards
@@ -81,8 +82,6 @@ def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
                 raise InputError(f"the column holds {schema[nested[0]]}, not single values", column=nested[0])
         rows = chosen_rows(raw, applied)
         frame, joined = with_joined(rows.frame, applied)
-    if reading.source == "standard names":
-        refuse_unread_facts(rows, applied)
     flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
     return BallotSource(replace(rows, frame=frame), joined, applied, reading, applied.unread(flat))
 
@@ -147,9 +146,10 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
         refuse_blanks(raw, [name], with_empty(reading))  # nobody says whose ballot it is
         text = key_names(source, name)
         columns["judge"] = pl.when((text != "") & ~says(text, missing)).then(text).alias("judge")
-    for role in ("time", "candidates"):
-        if name := reading.one(role):
-            columns[role] = pl.col(name).alias(role)
+    if name := reading.one("time"):
+        columns["time"] = times_of(source, name).alias("time")
+    if name := reading.one("candidates"):
+        columns["candidates"] = pl.col(name).alias("candidates")
     for role in ("weight", "count"):
         if name := reading.one(role):
             value = checked_weights(source, name, role)
@@ -178,6 +178,26 @@ def key_names(source: BallotSource, name: str) -> pl.Expr:
     source.notes.extend(notes)
     refuse_no_names(source.raw, texts)
     return texts[name]
+
+
+def times_of(source: BallotSource, name: str) -> pl.Expr:
+    """Return a column of times; dates are read by their pattern.
+
+    Raises
+    ------
+    InputError
+        With its row: a text that is no such date.
+    """
+    pattern = source.reading.one("dates")
+    if not pattern:
+        return pl.col(name)
+    text = text_of(name)
+    day = text.str.to_date(date_format(pattern), strict=False)
+    if (found := first_row(source.raw, {name: day.is_null() & (text != "")})) is not None:
+        path, row = source.raw.place(found[0] + 1)
+        cell = short_repr(cell_at(source.raw, found[0], name))
+        raise InputError(f"{cell} is no date as {pattern}", path=path, row=row, column=name)
+    return day
 
 
 def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:

@@ -161,7 +161,7 @@ def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSou
             row=row,
             column=name,
         )
-    said = names_text({"": (word,)})[1:]
+    said = names_text({"": (word,)}).partition("=")[2]
     raise Unread(
         f"{short_repr(word)} may be an item, or say that nobody was ranked: --words missing={said} leaves it out, "
         f"--words name={said} ranks it",
@@ -281,7 +281,7 @@ def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
     """Ask about a number among names that stands apart from all others, and whether numbers are names."""
     numbers = {name: number_of(text_of(name)) for name in ranks}
     refuse_code(source.raw, numbers, source.reading, places=True)
-    if source.reading.source == "standard names":
+    if source.reading.source.startswith("standard names"):
         raise Unread(
             f"{listed(ranks[:3])} hold numbers: names of items, or places?",
             f"--columns {names_text({'ranks': tuple(ranks)})} if they are names; items=____|____,cells=place if each "

@@ -13,6 +13,8 @@ import polars as pl
 
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import count_text, short_repr
+from rankbench.data.tables.ballot_columns import BESIDE, KEYS
+from rankbench.data.tables.ballot_forms import read_ballots
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.rank_columns import of_places, of_ranks, rank_columns
 from rankbench.data.tables.schemas import NO_NAMES, RANKS, SAYS_NOTHING, orders_schema
@@ -20,6 +22,7 @@ from rankbench.data.tables.times import TimeReading, checked_times, time_reading
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import NOTHING, left_out, votes_counted, with_counts
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
@@ -30,7 +33,16 @@ from rankbench.interfaces.table import (
     said_roles,
     usual_columns,
 )
-from rankbench.interfaces.table_check import EXACT_BELOW, TOO_LONG, WITH_NULL, RawTable, TableCheck, too_long, with_null
+from rankbench.interfaces.table_check import (
+    EXACT_BELOW,
+    TOO_LONG,
+    WITH_NULL,
+    RawTable,
+    ReadTable,
+    TableCheck,
+    too_long,
+    with_null,
+)
 
 
 class OrderTable(TableKind):
@@ -49,6 +61,11 @@ class OrderTable(TableKind):
     optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "time", "candidates")
     marks: ClassVar[tuple[str, ...]] = ("ranking",)
     roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", "place", *RANKS)
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("ranking",), ("ranks",), ("items", "cells")),
+        *((key, "item", value) for key in KEYS for value in ("place", "points", "places")),
+    )
+    beside: ClassVar[tuple[str, ...]] = (*KEYS, *BESIDE)
     # A ballot implies the comparisons of the items that it ranks.
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("orders", "comparisons")
     words: ClassVar[str] = "ballots"
@@ -98,6 +115,10 @@ class OrderTable(TableKind):
         rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query" and role not in RANKS]
         rest += ranking
         return replace(raw, frame=frame.select(query.alias("query_id"), *rest), roles=roles)
+
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return ballots under the names of the schema; see `TableKind.read`."""
+        return read_ballots(raw, reading)
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return the reading of a table with a column for each rank; see `TableKind.readings`."""

@@ -14,6 +14,7 @@ from rankbench.data.tables.ballot_columns import (
     checked_weights,
     items_text,
     key_names,
+    times_of,
     weight_text,
     with_empty,
 )
@@ -150,7 +151,7 @@ def _rows(source: BallotSource, keys: Sequence[str], values: Mapping[str, pl.Exp
     named = {role: key_names(source, reading.one(role)) for role in (*keys, "item")}
     beside = {role: checked_weights(source, name, role) for role in ("weight", "count") if (name := reading.one(role))}
     if time := reading.one("time"):
-        beside["time"] = pl.col(time)
+        beside["time"] = times_of(source, time)
     columns = [text.alias(f"\0{role}") for role, text in (named | beside).items()]
     columns += [value.alias(name) for name, value in values.items()]
     columns += [text_of(name).alias(f"{_UNREAD}{name}") for name in source.unread]
