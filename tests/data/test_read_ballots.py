@@ -226,6 +226,7 @@ def test_teams_and_times_beside_places_are_no_doubt() -> None:
         (["q,i,p,w", "x,a,1,2", "x,b,2,3"], "query=q,item=i,place=p,weight=w", 3, "w"),
         (["r1,r2", "a,b", f"{'b' * 10001},a"], "ranks=r1|r2", 3, "r1"),
         (["r1,r2", "a,b"], "ranks=r1|r3", None, "r3"),
+        (["q,i,a,b", "x,u,1,2", "x,v,2,1"], "query=q,item=i,place=a|b", None, "b"),
     ],
 )
 def test_cells_that_do_not_fit(lines: list[str], columns: str, row: int | None, column: str) -> None:

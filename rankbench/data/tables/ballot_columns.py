@@ -15,6 +15,7 @@ from rankbench.data.tables.cells import (
     first_row,
     form_of,
     number_of,
+    refuse_several,
     says,
     text_of,
     whole_names,
@@ -76,6 +77,7 @@ def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
     schema = raw.schema()
     with raw.located():
         applied = _in_order(reading.expanded(schema.names()), reading)
+        refuse_several(applied, ("ranking", "place", "points", *BESIDE))
         for role, names in applied.columns.items():
             nested = [name for name in names if name in schema and schema[name].is_nested()]
             if nested and role not in ("ranking", "candidates", "ignore"):

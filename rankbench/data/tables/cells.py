@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,6 +158,18 @@ def chosen_rows(raw: RawTable, reading: Reading) -> RawTable:
                 raise InputError(f"there is no column {name!r} to choose rows by{nearest(name, names)}", column=name)
             kept.append(says(text_of(name), words) if wanted else ~says(text_of(name), words))
     return only_rows(raw, pl.all_horizontal(kept)) if kept else raw
+
+
+def refuse_several(reading: Reading, roles: Iterable[str]) -> None:
+    """Refuse several columns for a role that has one.
+
+    Raises
+    ------
+    InputError
+    """
+    for role in roles:
+        if len(names := reading.all(role)) > 1:
+            raise InputError(f"{listed(names)} are several columns for the {role}, which is one", column=names[1])
 
 
 def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr], list[str]]:
