@@ -18,7 +18,7 @@ Names = dict[str, tuple[str, ...]]
 SEVERAL = frozenset({"scores", "losses", "items", "ranks", "places", "ignore"})
 """Roles that any number of columns may have; their names may be patterns."""
 
-JOINED = frozenset({"left", "right", "query", "item", "system", "task", "judge", "seed"})
+JOINED = frozenset({"left", "right", "query", "item", "system", "task", "judge", "seed", "session"})
 """Roles whose names, where there are several, make one name in each row."""
 
 VALUES = frozenset({"cells", "mirrored", "self", "alike", "numbers", "dates", "control", "predictions", "by"})

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 
-from rankbench.errors import InputError
+from rankbench.core.text import listed
+from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
+from rankbench.interfaces.table_check import RawTable
 
 EMPTY = (
     *("", "na", "n/a", "nan", "null", "none", "-", "\u2013", "\u2014", "?", "\\n"),
@@ -105,3 +109,80 @@ def missing_number(text: pl.Expr, number: pl.Expr, words: Sequence[str]) -> pl.E
     numbers = [float(word) for word in words if re.fullmatch(NUMBER, word.strip())]
     found = says(text, words)
     return found | number.is_in(numbers).fill_null(False) if numbers else found
+
+
+ROW = "\0row"
+"""Column of the number of a row, from 0, where one is added."""
+
+
+def first_row(raw: RawTable, cases: Mapping[str, pl.Expr]) -> tuple[int, str] | None:
+    """Return the first row, from 0, in which one of some cases is true, and which one; None: there is no such row."""
+    if not cases:
+        return None
+    facts = [pl.col(ROW).filter(case).min().alias(str(at)) for at, case in enumerate(cases.values())]
+    with raw.reading():
+        found = raw.frame.with_row_index(ROW).select(facts).collect(engine="streaming").row(0)
+    return min(((row, name) for row, name in zip(found, cases, strict=True) if row is not None), default=None)
+
+
+def cell_at(raw: RawTable, row: int, name: str) -> str:
+    """Return a cell as text."""
+    with raw.reading():
+        return str(raw.frame.slice(row, 1).select(text_of(name)).collect().item())
+
+
+def only_rows(raw: RawTable, kept: pl.Expr) -> RawTable:
+    """Return some rows of a table, whose errors name their rows in the file."""
+    numbers = raw.frame.with_row_index(ROW).filter(kept).select(ROW)
+
+    def locate(row: int) -> tuple[Path | str | None, int | None]:
+        found = numbers.slice(row - 1, 1).collect().to_series()
+        return raw.place(int(found[0]) + 1 if len(found) else None)
+
+    return replace(raw, frame=raw.frame.filter(kept), locate=locate)
+
+
+def chosen_rows(raw: RawTable, reading: Reading) -> RawTable:
+    """Return the rows that a reading reads.
+
+    Raises
+    ------
+    InputError
+        A column of a condition is not there.
+    """
+    names = raw.schema().names()
+    kept = []
+    for table, wanted in ((reading.where, True), (reading.unless, False)):
+        for name, words in table.items():
+            if name not in names:
+                raise InputError(f"there is no column {name!r} to choose rows by{nearest(name, names)}", column=name)
+            kept.append(says(text_of(name), words) if wanted else ~says(text_of(name), words))
+    return only_rows(raw, pl.all_horizontal(kept)) if kept else raw
+
+
+def refuse_several(reading: Reading, roles: Iterable[str]) -> None:
+    """Refuse several columns for a role that has one.
+
+    Raises
+    ------
+    InputError
+    """
+    for role in roles:
+        if len(names := reading.all(role)) > 1:
+            raise InputError(f"{listed(names)} are several columns for the {role}, which is one", column=names[1])
+
+
+def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr], list[str]]:
+    """Return the names in some columns that name the same things, and a note where floats became whole numbers.
+
+    ``1.0`` is the name 1 where all names are whole numbers; among versions, 3.5 and 4.0, it stays as it is.
+    """
+    texts = {name: text_of(name) for name in names}
+    form = r"^-?\d{1,15}(\.0*)?$"
+    whole = pl.all_horizontal((is_nothing(text) | text.str.contains(form)).all() for text in texts.values())
+    points = [text.str.contains(r"^-?\d{1,15}\.0*$").any().alias(name) for name, text in texts.items()]
+    with raw.reading():
+        all_whole, *written = raw.frame.select(whole.alias(ROW), *points).collect(engine="streaming").row(0)
+    changed = [name for name, some in zip(names, written, strict=True) if all_whole and some]
+    found = {name: text.str.replace(r"\.0*$", "") if name in changed else text for name, text in texts.items()}
+    return found, [f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}"] if changed else []

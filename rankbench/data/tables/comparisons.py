@@ -33,7 +33,7 @@ from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.read_votes import read_votes
 from rankbench.data.tables.schemas import GAMES, REST, SHARE, comparisons_schema
 from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided
-from rankbench.data.tables.times import TimeReading, time_reading
+from rankbench.data.tables.times import TimeReading, checked_times, time_reading
 from rankbench.data.tables.vote_outcomes import OUTCOMES
 from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError
@@ -268,7 +268,7 @@ class ComparisonsCheck(TableCheck):
         beside = {"weight": self.weight, "count": self.counts, "judge": self.judge}
         columns += [checked(frame) for name, checked in beside.items() if name in self.schema]
         if self.times is not None:
-            columns.append(self.time(frame, self.times))
+            columns.append(checked_times(self, frame["time"], self.times))
         columns += [self.cast(frame[name], pl.Boolean()) for name in ("tie", "first") if name in self.schema]
         if REST in self.schema:
             columns.append(self.rest(frame, winner, loser))
@@ -372,19 +372,6 @@ class ComparisonsCheck(TableCheck):
         """Return the ``drop=`` of some cells, beside those that are left out already."""
         before = [self.names["drop"]] if "drop" in self.names else []
         return "|".join([*before, *cells.str.strip_chars().unique(maintain_order=True)])
-
-    def time(self, frame: pl.DataFrame, times: TimeReading) -> pl.Series:
-        """Return the column ``time``, in its type; times may be missing."""
-        read = frame.select(times.expression("time").alias("time"))["time"]
-        given = frame["time"]
-        missing = given.is_null()
-        if given.dtype == pl.String:
-            missing |= given.str.strip_chars() == ""
-        wrong = read.is_null() & ~missing
-        if wrong.any():
-            row = int(wrong.arg_true()[0])
-            raise self.error(times.refusal(given[row]), row, "time")
-        return read
 
 
 def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:

@@ -14,12 +14,24 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.cells import (
+    chosen_rows,
+    number_of,
+    only_rows,
+    refuse_several,
+    says,
+    text_of,
+    whole_names,
+    with_joined,
+)
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_code
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import without_counts
 from rankbench.interfaces.table import check_there, said_columns, said_roles, usual_columns
-from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable
+from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable
 
 IMPRESSIONS: dict[str, tuple[str, ...]] = {
     "session": ("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
@@ -68,9 +80,6 @@ def impression_roles(names: Iterable[str], given: Mapping[str, str] | None = Non
 def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     """Return impressions as the lists that were shown, by query and session; their rows may come in any order.
 
-    One pass looks for what is wrong with single rows; a second one groups them. Where the first position of all is 0
-    positions count from 0.
-
     Raises
     ------
     InputError
@@ -84,6 +93,135 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
                 raise InputError(f"the column holds {schema[name]}, not single values", column=name)
         named = ([roles[role]] for role in ("session", "query", "doc") if role in roles)
         raw = replace(raw, frame=with_whole_names(raw.frame, *named))
+    found, facts = _shown_lists(raw, roles)
+    for note in _click_notes(facts):
+        remark(note)
+    return found
+
+
+def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
+    """Return clicks as a reading says, a row an item that was shown, as lists: a table of the kind `selections`.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+        It has ``session``, ``position``, ``doc`` and ``clicked``, and may have ``query``; rows with a word that says
+        ``missing`` are left out.
+
+    Raises
+    ------
+    InputError
+        With its row: a value that is not what it must be.
+    Unread
+        A cell may say nothing, or a number may be a code.
+    """
+    raw, reading, applied = _chosen(raw, reading, (*_NEEDED, "query"))
+    roles, notes = {role: name for role in (*_NEEDED, "query") if (name := reading.one(role))}, list[str]()
+    refuse_blanks(raw, roles.values(), reading)
+    if missing := reading.words.get("missing"):
+        left = pl.any_horizontal(says(text_of(name), missing) for name in roles.values())
+        with raw.reading():
+            gone = raw.frame.select(left.sum()).collect(engine="streaming").item()
+        raw = only_rows(raw, ~left)
+        notes += [f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing"] if gone else []
+    for name in (roles["position"], roles["clicked"]):
+        refuse_code(raw, {name: number_of(text_of(name))}, reading)
+    raw = _with_names(raw, [roles[role] for role in ("session", "query", "doc") if role in roles], notes)
+    with raw.reading():
+        docs = raw.frame.select(roles["doc"]).unique().collect(engine="streaming").to_series().drop_nulls().sort()
+    refuse_alike(docs.to_list(), reading, raw, roles["doc"])
+    lists, facts = _shown_lists(raw, roles)
+    with raw.reading():
+        count = lists.frame.select(pl.len()).collect(engine="streaming").item()
+    counts = {"shown": facts["rows"], "clicked": facts["clicks"], "lists": count}
+    first = f"position from {1 if facts['lowest'] else 0}"
+    line = f"{roles['session']}, {first}, {roles['doc']}, clicked {facts['clicks']:,} of {facts['rows']:,}"
+    notes += _click_notes(facts)
+    return ReadTable(lists, applied, (line, count_text(count, "list")), counts, tuple(notes))
+
+
+def _chosen(raw: RawTable, reading: Reading, flat: Iterable[str]) -> tuple[RawTable, Reading, Reading]:
+    """Return the rows that a reading reads, the reading with one column for each key, and in the file's columns.
+
+    Columns of roles that are `flat` hold single values.
+    """
+    schema = raw.schema()
+    with raw.located():
+        applied = reading.expanded(schema.names())
+        refuse_several(applied, ("position", "doc", "clicked", "shown", "part"))
+        for name in (name for role in flat for name in applied.all(role)):
+            if schema[name].is_nested():
+                raise InputError(f"the column holds {schema[name]}, not single values", column=name)
+        frame, joined = with_joined(raw.frame, applied)
+        return chosen_rows(replace(raw, frame=frame), applied), joined, applied
+
+
+def _with_names(raw: RawTable, columns: Iterable[str], notes: list[str]) -> RawTable:
+    """Return a table whose ids are names, each column by itself; see `whole_names`."""
+    for column in columns:
+        texts, more = whole_names(raw, [column])
+        raw = replace(raw, frame=raw.frame.with_columns(texts[column].alias(column)))
+        notes += more
+    return raw
+
+
+def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
+    """Return lists that were shown, a row each, under the names of the kind `selections`.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+        It has ``session``, ``shown`` and ``clicked``, and may have ``query`` and ``part``.
+
+    Raises
+    ------
+    InputError
+        A column is not there.
+    """
+    raw, reading, applied = _chosen(raw, reading, ("session", "query", "part"))
+    roles = {role: name for role in ("session", "shown", "clicked", "query", "part") if (name := reading.one(role))}
+    ids, notes = [roles[role] for role in ("session", "query") if role in roles], list[str]()
+    refuse_blanks(raw, ids, reading)
+    if missing := reading.words.get("missing"):
+        raw = only_rows(raw, ~pl.any_horizontal(says(text_of(name), missing) for name in ids))
+    raw = _with_names(raw, ids, notes)
+    query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
+    columns = {"query_id": query, "session_id": pl.col(roles["session"])}
+    columns |= {role: pl.col(roles[role]) for role in ("shown", "clicked", "part") if role in roles}
+    frame = raw.frame.select(**columns)
+    with raw.reading():
+        count = frame.select(pl.len()).collect(engine="streaming").item()
+    line = ", ".join(name for role, name in roles.items() if role != "part")
+    table = replace(raw, frame=frame, roles=roles)
+    return ReadTable(table, applied, (line, count_text(count, "list")), {"lists": count}, tuple(notes))
+
+
+def _click_notes(facts: Mapping[str, int]) -> list[str]:
+    """Return what may surprise in impressions."""
+    notes = []
+    if several := facts["several"]:
+        clicked_again = count_text(several, "item", "shown once with several clicks")
+        notes.append(f"rankbench counts {clicked_again} as clicked once")
+    if not facts["lowest"]:
+        notes.append("rankbench counts positions from 0, the top of the list")
+    if facts["clicks"] == facts["rows"]:
+        notes.append("all items shown were clicked: a log of clicks alone does not say which items were passed over")
+    return notes
+
+
+def _shown_lists(raw: RawTable, roles: Mapping[str, str]) -> tuple[RawTable, dict[str, int]]:
+    """Return impressions as lists, and facts: rows, clicks, the lowest position, and items clicked several times.
+
+    One pass looks for what is wrong with single rows; a second one groups them. Where the first position of all is 0
+    positions count from 0.
+
+    Raises
+    ------
+    InputError
+        With its row.
+    """
     texts = {role: pl.col(roles[role]).cast(pl.String) for role in ("session", "query", "doc") if role in roles}
     position = pl.col(roles["position"]).cast(pl.Float64, strict=False)
     clicked = _flag(roles["clicked"])
@@ -94,23 +232,19 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     wrong |= {"position": ~((position >= 0) & (position < 2**31) & (position == position.floor())).fill_null(False)}
     wrong |= {"clicked": clicked.is_null()}
     several = pl.col(roles["clicked"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) > 1
-    facts = raw.frame.with_row_index("row").select(
+    looked_at = raw.frame.with_row_index("row").select(
         *[pl.col("row").filter(case).min().alias(role) for role, case in wrong.items()],
         position.min().alias("lowest"),
         several.sum().alias("several"),
+        clicked.sum().alias("clicks"),
+        pl.len().alias("rows"),
     )
     with raw.reading():
-        found = facts.collect(engine="streaming").row(0, named=True)
-    bad = min((role for role in wrong if found[role] is not None), key=found.__getitem__, default=None)
+        facts = looked_at.collect(engine="streaming").row(0, named=True)
+    bad = min((role for role in wrong if facts[role] is not None), key=facts.__getitem__, default=None)
     if bad is not None:
-        raise _refusal(raw, roles, bad, found[bad])
-    if found["several"]:
-        clicked_again = count_text(found["several"], "item", "shown once with several clicks")
-        remark(f"rankbench counts {clicked_again} as clicked once")
-    first = 1 if found["lowest"] else 0
-    if not first:
-        remark("rankbench counts positions from 0, the top of the list")
-    place = (position - first + 1).cast(pl.UInt32)
+        raise _refusal(raw, roles, bad, facts[bad])
+    place = (position - (1 if facts["lowest"] else 0) + 1).cast(pl.UInt32)
     rows = raw.frame.select(
         (texts["query"] if "query" in texts else pl.lit("all")).alias("query_id"),
         texts["session"].alias("session_id"),
@@ -124,7 +258,8 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
         pl.col("place").sort().alias("places"),
     )
     # In one order, for any order of rows and of groups.
-    return replace(raw, frame=lists.sort("query_id", "session_id"), roles=roles, locate=lambda row: (raw.path, None))
+    ordered = lists.sort("query_id", "session_id")
+    return replace(raw, frame=ordered, roles=roles, locate=lambda row: (raw.path, None)), facts
 
 
 def _flag(name: str) -> pl.Expr:

@@ -13,12 +13,16 @@ import polars as pl
 
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import count_text, short_repr
+from rankbench.data.tables.ballot_columns import BESIDE, KEYS
+from rankbench.data.tables.ballot_forms import read_ballots
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.rank_columns import of_places, of_ranks, rank_columns
-from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING, orders_schema
+from rankbench.data.tables.schemas import NO_NAMES, RANKS, SAYS_NOTHING, orders_schema
+from rankbench.data.tables.times import TimeReading, checked_times, time_reading
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import NOTHING, left_out, votes_counted, with_counts
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
@@ -29,7 +33,16 @@ from rankbench.interfaces.table import (
     said_roles,
     usual_columns,
 )
-from rankbench.interfaces.table_check import EXACT_BELOW, TOO_LONG, WITH_NULL, RawTable, TableCheck, too_long, with_null
+from rankbench.interfaces.table_check import (
+    EXACT_BELOW,
+    TOO_LONG,
+    WITH_NULL,
+    RawTable,
+    ReadTable,
+    TableCheck,
+    too_long,
+    with_null,
+)
 
 
 class OrderTable(TableKind):
@@ -45,9 +58,14 @@ class OrderTable(TableKind):
     name: ClassVar[str] = "orders"
     source: ClassVar[str] = "[DMJ13]_ section 2; preflib.org"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "ranking")
-    optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "candidates")
+    optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "time", "candidates")
     marks: ClassVar[tuple[str, ...]] = ("ranking",)
     roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", "place", *RANKS)
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("ranking",), ("ranks",), ("items", "cells")),
+        *((key, "item", value) for key in KEYS for value in ("place", "points", "places")),
+    )
+    beside: ClassVar[tuple[str, ...]] = (*KEYS, *BESIDE)
     # A ballot implies the comparisons of the items that it ranks.
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("orders", "comparisons")
     words: ClassVar[str] = "ballots"
@@ -98,6 +116,10 @@ class OrderTable(TableKind):
         rest += ranking
         return replace(raw, frame=frame.select(query.alias("query_id"), *rest), roles=roles)
 
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return ballots under the names of the schema; see `TableKind.read`."""
+        return read_ballots(raw, reading)
+
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return the reading of a table with a column for each rank; see `TableKind.readings`."""
         cells = raw.first_cells()
@@ -111,7 +133,11 @@ class OrderTable(TableKind):
         if "count" in (columns := raw.schema()):
             with raw.located(raw.roles.get("count", "count")):
                 votes_counted(raw.frame, SAYS_NOTHING, "ballots")
-        return partial(OrdersCheck, raw, orders_schema(columns))
+        if "time" not in columns:
+            return partial(OrdersCheck, raw, orders_schema(columns))
+        with raw.located(raw.roles.get("time", "time")):
+            times = time_reading(raw.frame, "time")
+        return partial(OrdersCheck, raw, orders_schema(columns, times.dtype), times)
 
 
 def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
@@ -159,10 +185,12 @@ class OrdersCheck(TableCheck):
     stand by themselves. Rankings may be texts such as `SIGNS`.
     """
 
-    def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
+    def __init__(self, raw: RawTable, schema: pl.Schema, times: TimeReading | None = None) -> None:
         super().__init__(raw, schema)
+        self.times = times
         self.candidates: dict[str, tuple[str, ...]] = {}
         self.kept: pl.Series | None = None
+        self.asked = False
 
     def error(self, message: str, row: int, column: str) -> InputError:
         """Return an error that names the column as the file does."""
@@ -175,24 +203,32 @@ class OrdersCheck(TableCheck):
         if SAYS_NOTHING in frame.columns:
             self.kept, frame = (~frame[SAYS_NOTHING]).arg_true(), frame.filter(~frame[SAYS_NOTHING])
         ids = self.cast(frame["query_id"], pl.String())
-        ranking = self.ranking(frame["ranking"])
+        ranking = self.ranking(frame["ranking"], frame[NO_NAMES] if NO_NAMES in frame.columns else None)
         beside = {"weight": self.weight, "count": self.counts, "judge": self.judge}
         said = [checked(frame) for name, checked in beside.items() if name in self.schema]
         columns = [ids, ranking, *said]
+        if self.times is not None:
+            columns.append(checked_times(self, frame["time"], self.times))
         if "candidates" in self.schema:
             columns.append(self.known(ids, ranking, frame["candidates"]))
         result = pl.DataFrame(columns, schema=self.schema)
         return result.filter(pl.col("count") > 0) if "count" in self.schema else result
 
-    def ranking(self, column: pl.Series) -> pl.Series:
-        """Return the rankings as lists of places of items."""
+    def ranking(self, column: pl.Series, no_names: pl.Series | None = None) -> pl.Series:
+        """Return the rankings as lists of places of items, without the words that name none."""
+        self.asked = no_names is not None
         places = self.parsed(column) if column.dtype == pl.String else self.nested(column)
         places = places.alias(column.name)
         self.refuse(places.is_null(), column, "the ranking is missing")
-        self.refuse(places.list.len() == 0, column, "the ranking has no items")
         rows = places.to_frame().with_row_index("row").explode(column.name, empty_as_null=False)
         sizes = rows[column.name].list.len().fill_null(0)
         self.at(rows, sizes == 0, column, "a place of the ranking has no items")
+        if no_names is not None and len(no_names) and (words := no_names[0].to_list()):
+            named = ~pl.element().str.strip_chars().str.to_lowercase().is_in(words).fill_null(False)
+            places = places.list.eval(pl.element().list.eval(pl.element().filter(named)))
+            places = places.list.eval(pl.element().filter(pl.element().list.len() > 0))
+            rows = places.to_frame().with_row_index("row").explode(column.name, empty_as_null=False)
+        self.refuse(places.list.len() == 0, column, "the ranking has no items")
         self.names(rows.explode(column.name, empty_as_null=False), column, "is ranked twice")
         return places
 
@@ -283,7 +319,8 @@ class OrdersCheck(TableCheck):
         """Refuse items without a name, and items that stand twice in a row."""
         name = items[column.name]
         self.at(items, name.is_null() | (name == ""), column, "an item has no name")
-        self.at(items, name.str.to_lowercase().is_in(NO_CHOICES), column, _NO_CHOICE)
+        if not self.asked:
+            self.at(items, name.str.to_lowercase().is_in(NO_CHOICES), column, _NO_CHOICE)
         self.at(items, too_long(name), column, TOO_LONG)
         self.at(items, with_null(name), column, WITH_NULL)
         self.at(items, items.is_duplicated(), column, f"item {{}} {twice}")

@@ -32,6 +32,7 @@ Files may call the columns otherwise: `rankbench.data.tables.column_roles`.
 ``weight``      Float64, optional       weight of one ballot; positive and finite
 ``count``       Int64, optional         how many voters cast it; positive
 ``judge``       String, optional
+``time``        optional                a number, Date, Datetime or Duration, as of comparisons
 ``candidates``  List(String), optional  all items of the query, the same in all its rows;
                                         without it, those that its ballots name
 ==============  ======================  ===============================================
@@ -122,11 +123,18 @@ RANKS: tuple[str, ...] = tuple(f"rank{k}" for k in range(1, 31))
 SAYS_NOTHING = "says_nothing"
 """Column of a raw table of whether a ballot ranks nobody."""
 
+NO_NAMES = "no_names"
+"""Column of a raw table of the words, in small letters, that name no item of a ranking; all other words do."""
 
-def orders_schema(columns: Iterable[str]) -> pl.Schema:
-    """Return the schema of orders, with the optional columns that are among `columns`."""
+
+def orders_schema(columns: Iterable[str], time: pl.DataType | None = None) -> pl.Schema:
+    """Return the schema of orders, with the optional columns that are among `columns`.
+
+    ``time`` has the type `time`.
+    """
     required: dict[str, pl.DataType] = {"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))}
-    optional = {"weight": pl.Float64(), "count": pl.Int64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
+    optional = {"weight": pl.Float64(), "count": pl.Int64(), "judge": pl.String(), "time": time or pl.Null()}
+    optional |= {"candidates": pl.List(pl.String())}
     return _with_optional(required, optional, columns)
 
 

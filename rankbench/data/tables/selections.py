@@ -18,14 +18,17 @@ from rankbench.data.tables.impressions import (
     Several,
     as_lists,
     impression_roles,
+    read_clicks,
+    read_lists,
     reduce_clicks,
     roles_of_impressions,
 )
 from rankbench.data.tables.schemas import selections_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Selections
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import TOO_LONG, WITH_NULL, RawTable, TableCheck, too_long, with_null
+from rankbench.interfaces.table_check import TOO_LONG, WITH_NULL, RawTable, ReadTable, TableCheck, too_long, with_null
 
 
 class SelectionTable(TableKind):
@@ -42,6 +45,11 @@ class SelectionTable(TableKind):
     optional: ClassVar[tuple[str, ...]] = ("part",)
     marks: ClassVar[tuple[str, ...]] = ("shown", "clicked")
     roles: ClassVar[tuple[str, ...]] = ("session", "position", "doc", "clicked")
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("session", "position", "doc", "clicked"),
+        ("session", "shown", "clicked"),
+    )
+    beside: ClassVar[tuple[str, ...]] = ("query", "part")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("selections",)
     words: ClassVar[str] = "clicks"
     # Where an item stood is taken into account, and one that was seen once is not certain.
@@ -70,6 +78,10 @@ class SelectionTable(TableKind):
                 return None
             roles = impression_roles(raw.schema(), given)
         return None if roles is None else as_lists(raw, roles)
+
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return clicks under the names of the schema; see `TableKind.read`."""
+        return read_lists(raw, reading) if reading.one("shown") else read_clicks(raw, reading)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
@@ -105,10 +117,12 @@ class SelectionsCheck(TableCheck):
         return pl.DataFrame(columns, schema=self.schema)
 
     def error(self, message: str, row: int, column: str) -> InputError:
-        """Return an error; of impressions it names the session, as that has many rows."""
-        if self.raw.roles:
+        """Return an error, by the file's names of columns; of impressions it has the session, which has many rows."""
+        roles = self.raw.roles
+        if "doc" in roles:
             message = f"session {short_repr(self.sessions[row])}: {message}"
-        return super().error(message, row, {"shown": self.raw.roles.get("doc", "")}.get(column) or column)
+        names = {"query_id": "query", "session_id": "session", "shown": "doc" if "doc" in roles else "shown"}
+        return super().error(message, row, roles.get(names.get(column, column), column))
 
     def one_list(self, places: pl.Series) -> None:
         """Refuse a session whose impressions are not at the positions 1, 2, ... of one list."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.table_check import TableCheck
 
 _QUOTED = 100
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
@@ -166,6 +167,25 @@ def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
         return _native(dtype, name)
     reading = next((known for known in _READINGS if _taken(first, known, name)), _NONE)
     return _NUMBERS if reading is _WHOLE_NUMBERS and not _taken(texts, reading, name) else reading
+
+
+def checked_times(check: TableCheck, given: pl.Series, times: TimeReading) -> pl.Series:
+    """Return a batch's column ``time``, in its type; times may be missing.
+
+    Raises
+    ------
+    InputError
+        With its row: a value that is no such time.
+    """
+    read = given.to_frame("time").select(times.expression("time").alias("time"))["time"]
+    missing = given.is_null()
+    if given.dtype == pl.String:
+        missing |= given.str.strip_chars() == ""
+    wrong = read.is_null() & ~missing
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        raise check.error(times.refusal(given[row]), row, "time")
+    return read.alias("time")
 
 
 def _taken(texts: pl.LazyFrame, reading: TimeReading, name: str) -> bool:

@@ -1,0 +1,261 @@
+"""Columns of ballots: which rows are read, and what stands beside a ballot: queries, judges, weights, counts, times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from rankbench.core.text import count_text, short_repr
+from rankbench.data.tables.cells import (
+    cell_at,
+    chosen_rows,
+    first_row,
+    form_of,
+    number_of,
+    refuse_several,
+    says,
+    text_of,
+    whole_names,
+    with_joined,
+)
+from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
+from rankbench.data.tables.read_votes import date_format
+from rankbench.data.tables.schemas import SAYS_NOTHING
+from rankbench.errors import InputError
+from rankbench.interfaces.reading import Reading, has_wildcards
+from rankbench.interfaces.table_check import LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable
+
+KEYS = ("query", "judge")
+"""Roles of the columns of names beside a ballot."""
+
+BESIDE = ("weight", "count", "time", "candidates")
+"""Roles of other columns beside a ballot."""
+
+
+@dataclass(frozen=True)
+class BallotSource:
+    """A table of ballots before it is read.
+
+    Attributes
+    ----------
+    raw : RawTable
+        The rows that are read.
+    reading : Reading
+        Each key is one column.
+    applied : Reading
+        In the columns of the file.
+    given : Reading
+        With its patterns.
+    unread : list of str
+        Columns of single values that no role reads.
+    notes : list of str
+    """
+
+    raw: RawTable
+    reading: Reading
+    applied: Reading
+    given: Reading
+    unread: list[str]
+    notes: list[str] = field(default_factory=list)
+
+    def words(self, meaning: str) -> tuple[str, ...]:
+        """Return the words of a meaning."""
+        return self.reading.words.get(meaning, ())
+
+
+def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
+    """Return the rows of a table that a reading reads, with one column for each key.
+
+    Raises
+    ------
+    InputError
+        A column is not there, or holds lists where names must stand.
+    """
+    schema = raw.schema()
+    with raw.located():
+        applied = _in_order(reading.expanded(schema.names()), reading)
+        refuse_several(applied, ("ranking", "place", "points", *BESIDE))
+        for role, names in applied.columns.items():
+            nested = [name for name in names if name in schema and schema[name].is_nested()]
+            if nested and role not in ("ranking", "candidates", "ignore"):
+                raise InputError(f"the column holds {schema[nested[0]]}, not single values", column=nested[0])
+        rows = chosen_rows(raw, applied)
+        frame, joined = with_joined(rows.frame, applied)
+    flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
+    return BallotSource(replace(rows, frame=frame), joined, applied, reading, applied.unread(flat))
+
+
+def _in_order(applied: Reading, given: Reading) -> Reading:
+    """Return a reading with ranks that a pattern names in the order of their numbers."""
+    ranks = applied.all("ranks")
+    if not any(map(has_wildcards, given.all("ranks"))) or not all(re.search(r"\d", name) for name in ranks):
+        return applied
+    return applied.with_(
+        {"ranks": tuple(sorted(ranks, key=lambda name: [int(number) for number in re.findall(r"\d+", name)]))}
+    )
+
+
+def a_row_each(
+    source: BallotSource, ballots: Sequence[pl.Expr], nothing: pl.Expr, roles: dict[str, str], parts: Sequence[str]
+) -> ReadTable:
+    """Return the ballots of a table whose rows are a ballot each.
+
+    Parameters
+    ----------
+    source : BallotSource
+    ballots : sequence of Expr
+        The column ``ranking``, and others of the raw table of orders.
+    nothing : Expr
+        Whether a ballot ranks nobody.
+    roles : dict of str to str
+        Columns that errors name.
+    parts : sequence of str
+        Parts of the line that states the reading.
+    """
+    raw = source.raw
+    columns, weighed, gone = beside_columns(source)
+    if gone is not None:
+        nothing |= gone
+    frame = raw.frame.select(*columns.values(), *ballots, nothing.alias(SAYS_NOTHING))
+    roles |= {role: name for role in (*KEYS, *BESIDE) if (name := source.applied.one(role))}
+    table = replace(raw, frame=frame, roles=roles)
+    with raw.reading():
+        counted = frame.select((~pl.col(SAYS_NOTHING)).sum(), pl.len().alias("rows")).collect(engine="streaming")
+    count, rows = counted.row(0)
+    counts = {"ballots": count, **({"left out": rows - count} if rows > count else {})}
+    return ReadTable(table, source.applied, (*parts, *weighed), counts, tuple(source.notes))
+
+
+def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str], pl.Expr | None]:
+    """Return the columns beside a ballot under the names of the schema, what they say, and rows of weight 0.
+
+    Raises
+    ------
+    InputError, Unread
+        A name is missing; a weight or a count is no number.
+    """
+    raw, reading, missing = source.raw, source.reading, source.words("missing")
+    columns, parts = {"query": pl.lit("all").alias("query_id")}, list[str]()
+    gone: pl.Expr | None = None
+    if name := reading.one("query"):
+        refuse_blanks(raw, [name], reading)
+        columns["query"] = key_names(source, name).alias("query_id")
+        gone = says(text_of(name), missing) if missing else None
+    if name := reading.one("judge"):
+        refuse_blanks(raw, [name], with_empty(reading))  # nobody says whose ballot it is
+        text = key_names(source, name)
+        columns["judge"] = pl.when((text != "") & ~says(text, missing)).then(text).alias("judge")
+    if name := reading.one("time"):
+        columns["time"] = times_of(source, name).alias("time")
+    if name := reading.one("candidates"):
+        columns["candidates"] = pl.col(name).alias("candidates")
+    for role in ("weight", "count"):
+        if name := reading.one(role):
+            value = checked_weights(source, name, role)
+            columns[role] = value.alias(role)
+            with raw.reading():
+                facts = raw.frame.select(value.sum(), (value == 0).sum().alias("0"), pl.len()).collect(
+                    engine="streaming"
+                )
+            total, zero, rows = facts.row(0)
+            if zero:
+                source.notes.append(f"rankbench leaves out {count_text(zero, 'row', f'whose {short_repr(name)} is 0')}")
+            if role == "weight":
+                gone = value == 0 if gone is None else gone | (value == 0)
+            parts.append(weight_text(name, role, rows, total))
+    return columns, parts, gone
+
+
+def with_empty(reading: Reading) -> Reading:
+    """Return a reading under which an empty cell is no question."""
+    return reading.model_copy(update={"words": {**reading.words, "name": (*reading.words.get("name", ()), "")}})
+
+
+def key_names(source: BallotSource, name: str) -> pl.Expr:
+    """Return the names in a column of queries, judges or items."""
+    texts, notes = whole_names(source.raw, [name])
+    source.notes.extend(notes)
+    refuse_no_names(source.raw, texts)
+    return texts[name]
+
+
+def times_of(source: BallotSource, name: str) -> pl.Expr:
+    """Return a column of times; dates are read by their pattern.
+
+    Raises
+    ------
+    InputError
+        With its row: a text that is no such date.
+    """
+    pattern = source.reading.one("dates")
+    if not pattern:
+        return pl.col(name)
+    text = text_of(name)
+    day = text.str.to_date(date_format(pattern), strict=False)
+    if (found := first_row(source.raw, {name: day.is_null() & (text != "")})) is not None:
+        path, row = source.raw.place(found[0] + 1)
+        cell = short_repr(cell_at(source.raw, found[0], name))
+        raise InputError(f"{cell} is no date as {pattern}", path=path, row=row, column=name)
+    return day
+
+
+def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
+    """Return the numbers of a column of weights or counts, 0 or more.
+
+    Raises
+    ------
+    InputError
+        With its row.
+    Unread
+        A point or a comma may group thousands.
+    """
+    raw = source.raw
+    refuse_grouped(raw, [name], source.reading)
+    value = number_of(text_of(name), form_of(source.reading))
+    what = "count" if role == "count" else "weight"
+    bad = value.is_null() | (value < 0)
+    if role == "count":
+        bad |= value != value.floor()
+    if (found := first_row(raw, {name: bad})) is not None:
+        path, row = raw.place(found[0] + 1)
+        kind = "whole number of voters (weight=NAME says the weight of one)" if role == "count" else "weight"
+        cell = cell_at(raw, found[0], name)
+        message = f"{short_repr(cell)} is no {kind}" if cell else f"the {what} is missing"
+        raise InputError(message, path=path, row=row, column=name)
+    return value
+
+
+def refuse_no_names(raw: RawTable, names: dict[str, pl.Expr]) -> None:
+    """Refuse names that are too long to be any, or have the character 0 in them.
+
+    Raises
+    ------
+    InputError
+    """
+    # Bytes are at least as many as characters, and quickly counted.
+    long = {
+        name: (text.str.len_bytes() > LONGEST_NAME) & (text.str.len_chars() > LONGEST_NAME)
+        for name, text in names.items()
+    }
+    null = {f"\0{name}": text.str.contains("\0", literal=True) for name, text in names.items()}
+    if (found := first_row(raw, long | null)) is not None:
+        path, row = raw.place(found[0] + 1)
+        name = found[1].removeprefix("\0")
+        message = TOO_LONG if name == found[1] else WITH_NULL
+        cell = short_repr(cell_at(raw, found[0], name))
+        raise InputError(message.replace("{}", cell, 1), path=path, row=row, column=name)
+
+
+def weight_text(name: str, role: str, rows: int, total: float) -> str:
+    """Return the part of the line that says what weights, or counts, sum to."""
+    what = f"are {count_text(total, 'voter')}" if role == "count" else f"weigh {total:,.10g}"
+    return f"{name}: {count_text(rows, 'ballot')} {what}"
+
+
+def items_text(items: Sequence[str]) -> str:
+    """Return how many items there are, and the first of them."""
+    some = ", ".join(item[:40] for item in items[:4])
+    return f"{count_text(len(items), 'item')} ({some}{', ..' if len(items) > 4 else ''})"

@@ -1,0 +1,307 @@
+"""Ballots are read as a reading says: a column of rankings, a column for each rank, or places.
+
+No word and no name is guessed: a cell that may say nothing, a count within a name, or a sign between names that is
+none of a ranking is asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.ballot_columns import (
+    BallotSource,
+    a_row_each,
+    ballot_source,
+    items_text,
+    refuse_no_names,
+    with_empty,
+)
+from rankbench.data.tables.cells import (
+    ROW,
+    cell_at,
+    first_row,
+    is_nothing,
+    number_of,
+    only_rows,
+    says,
+    text_of,
+    whole_names,
+)
+from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks, refuse_code
+from rankbench.data.tables.placed_ballots import of_matrix, of_placed_rows
+from rankbench.data.tables.schemas import NO_NAMES
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import Reading, names_text
+from rankbench.interfaces.table_check import RawTable, ReadTable
+
+_FORMS = ("ranking", "ranks", "items", "places", "place", "points")
+_SIGNS = "[>=]"
+_OTHER_SIGNS = r"[,;|]"
+_COUNT_FIRST = r"^\d+(?:\.\d+)?\s*(?:[:*\u00d7)]\s*|x\s+|\s+)"
+_COUNT_LAST = r"\s*(?:[/:*\u00d7(]\s*|\s+x?\s*|\s*,\s*)\d+(?:\.\d+)?\)?$"
+
+
+def read_ballots(raw: RawTable, reading: Reading) -> ReadTable:
+    """Return the ballots of a table as a reading says: a table of the kind `orders`.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+        It has ``ranking``; or ``ranks``; or ``items`` and ``cells``; or ``item``, ``query`` or ``judge``, and one of
+        ``place``, ``points`` and ``places``.
+
+    Raises
+    ------
+    InputError
+        With its row: a cell that is none of its role.
+    Unread
+        The reading does not say what a cell means, or values speak against it.
+    """
+    source = ballot_source(raw, reading)
+    forms = [role for role in _FORMS if source.applied.one(role)]
+    if len(forms) != 1:
+        several = (
+            f"{listed(forms)} are several ways to read ballots" if forms else "no column says how items are ranked"
+        )
+        raise Unread(
+            several,
+            "--columns ranking=____, or ranks=____|____, or items=____|____,cells=place, or query=____,item=____ with "
+            "place=____ (less is better) or points=____ (more is better)",
+            code="roles",
+            path=raw.path,
+        )
+    form = forms[0]
+    if form == "ranking":
+        return of_rankings(source)
+    if form == "ranks":
+        return of_rank_columns(source)
+    return of_matrix(source) if form == "items" else of_placed_rows(source, form)
+
+
+def of_rankings(source: BallotSource) -> ReadTable:
+    """Return the ballots of a column of rankings.
+
+    Raises
+    ------
+    InputError, Unread
+    """
+    raw, reading = source.raw, source.reading
+    name = reading.one("ranking")
+    if isinstance(raw.schema()[name], pl.String):
+        refuse_blanks(raw, [name], reading)
+        blank = says(text_of(name), source.words("missing")) & is_nothing(text_of(name))
+        raw = only_rows(raw, ~blank)
+    elif not isinstance(raw.schema()[name], pl.List):
+        raise InputError(f"the column holds {raw.schema()[name]}, not rankings", path=raw.path, column=name)
+    names = ranked_names(raw, name)
+    _refuse_nameless(raw, name, names, source)
+    words = [word.lower() for word in source.words("missing")]
+    left = names.list.eval(pl.element().filter(~pl.element().str.to_lowercase().is_in(words))) if words else names
+    found = _items(raw, left)
+    refuse_alike(found, reading, raw, name)
+    if isinstance(raw.schema()[name], pl.String):
+        _refuse_signs(raw, name, found)
+    _refuse_counted(raw, name, found, reading)
+    with raw.reading():
+        facts = raw.frame.select((left.list.len() > 1).any(), (left.list.len() == 0).sum().alias("empty"))
+        ranked, empty = facts.collect(engine="streaming").row(0)
+    if not ranked:
+        raise Unread(
+            "no cell ranks two items",
+            "a ranking is a>b=c, the best first and = between tied ones, or JSON; --columns ranks=____|____ reads a "
+            "column for each rank",
+            code="ranking",
+            path=raw.path,
+            column=name,
+        )
+    if empty:
+        source.notes.append(f"rankbench leaves out {count_text(empty, 'empty ballot')}")
+    said = [name, items_text(found)]
+    ballots = [pl.col(name).alias("ranking"), pl.lit(pl.Series([words], dtype=pl.List(pl.String))).alias(NO_NAMES)]
+    return a_row_each(replace(source, raw=raw), ballots, left.list.len() == 0, {"ranking": name}, said)
+
+
+def ranked_names(raw: RawTable, name: str) -> pl.Expr:
+    """Return the names that each cell of a column of rankings has, in order, as lists of texts."""
+    dtype = raw.schema()[name]
+    if isinstance(dtype, pl.List):
+        tied = isinstance(dtype.inner, pl.List)
+        flat = pl.element().list.explode(keep_nulls=True, empty_as_null=False) if tied else pl.element()
+        return pl.col(name).list.eval(flat.cast(pl.String).str.strip_chars().fill_null("")).fill_null([])
+    text = text_of(name)
+    quoted = text.str.extract_all(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?').list.eval(
+        pl.element().str.strip_prefix('"').str.strip_suffix('"').str.replace_all('\\"', '"', literal=True)
+    )
+    signs = text.str.replace_all("=", ">", literal=True).str.split(">").list.eval(pl.element().str.strip_chars())
+    return pl.when(text.str.contains(r'^["\[]')).then(quoted).when(text != "").then(signs).otherwise([])
+
+
+def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSource) -> None:
+    """Ask about the first name of a ranking that may say nothing."""
+    told = [word for words in source.reading.words.values() for word in words]
+    bad = is_nothing(pl.element()) & ~says(pl.element(), told)
+    found = first_row(raw, {name: names.list.eval(bad).list.any()})
+    if found is None:
+        return
+    with raw.reading():
+        cell = raw.frame.slice(found[0], 1).select(names.list.eval(pl.element().filter(bad)).list.first())
+        word = cell.collect().item()
+    path, row = raw.place(found[0] + 1)
+    if not word:
+        raise Unread(
+            "a place of the ranking has no name: write a>b=c, or say --words missing=, which leaves such places out",
+            code="ranking",
+            path=path,
+            row=row,
+            column=name,
+        )
+    said = names_text({"": (word,)}).partition("=")[2]
+    raise Unread(
+        f"{short_repr(word)} may be an item, or say that nobody was ranked: --words missing={said} leaves it out, "
+        f"--words name={said} ranks it",
+        code="blank",
+        path=path,
+        row=row,
+        column=name,
+    )
+
+
+def _items(raw: RawTable, names: pl.Expr) -> list[str]:
+    """Return the different names in lists of them, sorted."""
+    with raw.reading():
+        rows = raw.frame.select(item=names).explode("item", empty_as_null=False).unique().drop_nulls()
+        return rows.collect(engine="streaming")["item"].sort().to_list()
+
+
+def _refuse_signs(raw: RawTable, name: str, items: Sequence[str]) -> None:
+    """Ask where a comma, a semicolon or a bar may stand between names."""
+    text, known = text_of(name), set(items)
+    several = [item for item in items if known & {part.strip() for part in re.split(_OTHER_SIGNS, item)} - {item}]
+    bare = ~text.str.contains(r'^["\[]') & ~text.str.contains(_SIGNS) & text.str.contains(_OTHER_SIGNS)
+    with raw.reading():
+        beside = raw.frame.filter(text.str.contains(_SIGNS)).select(item=ranked_names(raw, name))
+        named = beside.explode("item", empty_as_null=False).unique().collect(engine="streaming")["item"].to_list()
+    odd = ranked_names(raw, name).list.eval(pl.element().is_in(several)).list.any() | (bare & ~text.is_in(named))
+    if (found := first_row(raw, {name: odd})) is not None:
+        path, row = raw.place(found[0] + 1)
+        raise Unread(
+            f"{short_repr(cell_at(raw, found[0], name))} is no ranking: write a>b=c, the best first and = between tied "
+            'items, or JSON as ["a", ["b", "c"]]',
+            code="ranking",
+            path=path,
+            row=row,
+            column=name,
+        )
+
+
+def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Reading) -> None:
+    """Ask where names have a count at one end, as ``42:Mem`` and ``Knox * 42`` do beside ``Mem`` and ``Knox``."""
+    if reading.one("alike"):
+        return
+    known, odd = set(items), ""
+    for end in (_COUNT_FIRST, _COUNT_LAST):
+        some = [item for item in items if (bare := re.sub(end, "", item)) != item and bare in known]
+        if len(some) > 1 or (some and len(known) < 5):
+            odd = some[0]
+    if not odd and isinstance(raw.schema()[name], pl.String):
+        text = text_of(name)
+        ends = (r"^\d+(?:\.\d+)?\s*[:*\u00d7]", r"[:*\u00d7]\s*\d+(?:\.\d+)?$")
+        with raw.reading():
+            every = [text.str.contains(end).all().alias(end) for end in ends]
+            facts = raw.frame.select(*every, text.first().alias(ROW)).collect(engine="streaming").row(0)
+        odd = facts[2] if facts[2] and any(facts[:2]) else ""
+    if odd:
+        raise Unread(
+            f"is the number in {short_repr(odd)} a count of ballots?",
+            "write counts in a column of their own (--columns count=____), or --columns alike=keep if it is part of "
+            "the name",
+            code="counted",
+            path=raw.path,
+            column=name,
+        )
+
+
+def of_rank_columns(source: BallotSource) -> ReadTable:
+    """Return the ballots of a column for each rank, whose cells name items.
+
+    Ranks that name nobody close up, and an item that stands a second time is left out.
+
+    Raises
+    ------
+    InputError, Unread
+    """
+    raw, reading, missing = source.raw, source.reading, source.words("missing")
+    ranks = reading.all("ranks")
+    if len(ranks) < 2:
+        raise Unread(
+            "ranks are two columns at least", "--columns ranks=____|____", code="roles", path=raw.path, column=ranks[0]
+        )
+    refuse_blanks(raw, ranks, with_empty(reading))  # ranks behind the last are empty
+    names, notes = whole_names(raw, ranks)
+    source.notes.extend(notes)
+    refuse_no_names(raw, names)
+    cells = [f"\0rank {name}" for name in ranks]
+    named = [pl.when((text != "") & ~says(text, missing)).then(text) for text in names.values()]
+    frame = raw.frame.with_columns(text.alias(cell) for text, cell in zip(named, cells, strict=True))
+    frame = frame.with_columns(pl.concat_list(cells).list.drop_nulls().alias("\0named"))
+    frame = frame.with_columns(pl.col("\0named").list.unique(maintain_order=True).alias("\0ranking"))
+    source = replace(source, raw=(raw := replace(raw, frame=frame)))
+    found = _items(raw, pl.col("\0named"))
+    refuse_alike(found, reading, raw, ranks[0])
+    if found and all(re.fullmatch(r"-?\d+", item) for item in found):
+        _refuse_numbers(source, ranks)
+    _refuse_other_ranks(source, ranks, found)
+    last = pl.max_horizontal(pl.when(pl.col(cell).is_not_null()).then(at + 1) for at, cell in enumerate(cells))
+    known, ranked = (pl.col(name).list.len() for name in ("\0named", "\0ranking"))
+    facts = {
+        "closes up": (last - known).sum(),
+        "repeated item": (known - ranked).sum(),
+        "empty ballot": (ranked == 0).sum(),
+    }
+    with raw.reading():
+        frame = raw.frame.select(fact.alias(noun) for noun, fact in facts.items())
+        counts = frame.collect(engine="streaming").row(0, named=True)
+    parts = [f"leaves out {count_text(n, noun)}" for noun, n in counts.items() if n and noun != "closes up"]
+    if gaps := counts["closes up"]:
+        parts.insert(0, f"closes up {count_text(gaps, 'rank', 'without a name')}")
+    if parts:
+        source.notes.append(f"rankbench {', '.join(parts)}")
+    said = [f"{' > '.join(ranks[:4])}{' > ..' if len(ranks) > 4 else ''}", items_text(found)]
+    ballots = [pl.col("\0ranking").alias("ranking"), pl.lit(pl.Series([[]], dtype=pl.List(pl.String))).alias(NO_NAMES)]
+    return a_row_each(source, ballots, ranked == 0, {"ranking": ranks[0]}, said)
+
+
+def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
+    """Ask about a number among names that stands apart from all others, and whether numbers are names."""
+    numbers = {name: number_of(text_of(name)) for name in ranks}
+    refuse_code(source.raw, numbers, source.reading, places=True)
+    if source.reading.source.startswith("standard names"):
+        raise Unread(
+            f"{listed(ranks[:3])} hold numbers: names of items, or places?",
+            f"--columns {names_text({'ranks': tuple(ranks)})} if they are names; items=____|____,cells=place if each "
+            "column is an item",
+            code="numbers",
+            path=source.raw.path,
+            column=ranks[0],
+        )
+
+
+def _refuse_other_ranks(source: BallotSource, ranks: Sequence[str], items: Sequence[str]) -> None:
+    """Ask about a column that is not read and names the same items: another rank."""
+    known = set(items)
+    for name, cells in first_cells(source.raw, source.unread).items():
+        full = {cell for cell in cells if cell}
+        if len(full & known) > 1 and len(full & known) * 2 >= len(full) and not all(map(str.isdigit, full)):
+            raise Unread(
+                f"{short_repr(name)} names the same items as {listed(ranks[:3])}, and is not read: is it a rank?",
+                f"--columns {names_text({'ranks': (*ranks, '____')})}, or {names_text({'ignore': (name,)})}",
+                code="third",
+                path=source.raw.path,
+                column=name,
+            )

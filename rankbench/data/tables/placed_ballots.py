@@ -1,0 +1,403 @@
+"""Ballots are read from places, or points: a row for each item, a column for each judge, or a column for each item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.ballot_columns import (
+    BallotSource,
+    beside_columns,
+    checked_weights,
+    items_text,
+    key_names,
+    times_of,
+    weight_text,
+    with_empty,
+)
+from rankbench.data.tables.cells import (
+    ROW,
+    first_row,
+    form_of,
+    missing_number,
+    number_of,
+    only_rows,
+    says,
+    text_of,
+)
+from rankbench.data.tables.doubts import first_cells, is_fact, refuse_alike, refuse_blanks, refuse_code, refuse_grouped
+from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import expression_of, fits, has_wildcards, names_text
+from rankbench.interfaces.table_check import RawTable, ReadTable
+
+_LAST = float("inf")
+"""Place of items that did not finish."""
+
+_UNREAD = "\0unread "
+"""Beginning of the names of columns that are not read, beside those that are."""
+
+_SHOWN = 8
+
+
+def of_matrix(source: BallotSource) -> ReadTable:
+    """Return the ballots of a column for each item, a row a ballot; an empty cell ranks nobody."""
+    raw, reading = source.raw, source.reading
+    how = reading.one("cells")
+    if how not in ("place", "points"):
+        raise Unread(
+            f"{listed(reading.all('items')[:3])} hold places, or points?",
+            "--columns cells=place if less is better, cells=points if more is",
+            code="roles",
+            path=raw.path,
+        )
+    labels = _labels(source)
+    keys = _keys_of(source, list(labels), how, empty=True)
+    raw = only_rows(raw, pl.any_horizontal(key.is_not_null() for key in keys.values()))
+    source = replace(source, raw=raw)
+    columns, parts, gone = beside_columns(source)
+    empty = _counted(raw, {name: text_of(name) == "" for name in labels})
+    if empty and "" not in (*source.words("missing"), *source.words("last")):
+        source.notes.append(
+            f"rankbench compares no item whose cell is empty, {count_text(empty, 'cell')} (--words last= places such "
+            "items behind the others)"
+        )
+    marked = {f"\0{role}": column.alias(f"\0{role}") for role, column in columns.items()}
+    out = (gone if gone is not None else pl.lit(value=False)).alias("\0out")
+    cells = [key.alias(labels[name]) for name, key in keys.items()]
+    wide = raw.frame.with_row_index(ROW).select(ROW, *marked.values(), out, *cells)
+    rows = wide.unpivot(
+        list(labels.values()), index=[ROW, *marked, "\0out"], variable_name="\0item", value_name="\0key"
+    )
+    _late(source, rows, [ROW], how)
+    ballots = _ballots(rows, [ROW], [*marked, "\0out"])
+    names = {f"\0{role}": "query_id" if role == "query" else role for role in columns} | {"\0out": SAYS_NOTHING}
+    table = replace(raw, frame=_as_orders(ballots, names), roles=_roles(source, "items"))
+    said = [f"{'points' if how == 'points' else 'places'}, a row a ballot", items_text(list(labels.values()))]
+    return _read(source, table, [*said, *parts], list(keys))
+
+
+def _labels(source: BallotSource) -> dict[str, str]:
+    """Return the name of the item of each column: the part that a pattern's ``*`` stands for, or the column's name."""
+    columns = source.reading.all("items")
+    patterns = [name for name in source.given.all("items") if has_wildcards(name) and name not in columns]
+    found = {}
+    for name in columns:
+        found[name] = name.strip()
+        for pattern in patterns:
+            if pattern.count("*") == 1 and len(pattern) > 1 and fits(name, pattern):
+                before, _, after = pattern.partition("*")
+                text = pl.Series([name]).str.extract(f"(?s)^{expression_of(before)}(.*){expression_of(after)}$")[0]
+                found[name] = str(text).strip()
+    twice = [name for name, label in found.items() if not label or list(found.values()).count(label) > 1]
+    if twice:
+        raise InputError(
+            f"{listed(twice[:3])} would be items of one name, or of none: name the columns instead of a pattern",
+            path=source.raw.path,
+            column=twice[0],
+        )
+    refuse_alike(found.values(), source.reading, source.raw, columns[0])
+    if len(found) < 2:
+        raise Unread("one item alone is no ballot", "--columns items=____|____", code="roles", path=source.raw.path)
+    return found
+
+
+def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
+    """Return the ballots of a row for each item of a query, with its place or its points, or that of each judge."""
+    raw, reading = source.raw, source.reading
+    columns = reading.all(form)
+    keys = [role for role in ("query", "judge") if reading.one(role)]
+    item = reading.one("item")
+    if not item or not keys:
+        raise Unread(
+            "ballots of a row for each item need the item, and the query or the judge that it is of",
+            f"--columns query=____,item=____,{names_text({form: columns})}",
+            code="roles",
+            path=raw.path,
+        )
+    names = [*(reading.one(role) for role in keys), item]
+    refuse_blanks(raw, names, reading)
+    many = form == "places"
+    values = _keys_of(source, columns, "points" if form == "points" else "place", empty=many)
+    out = pl.all_horizontal(value.is_null() for value in values.values())
+    if words := source.words("missing"):
+        out |= pl.any_horizontal(says(text_of(name), words) for name in names)
+    with raw.reading():
+        gone = raw.frame.select(out.sum()).collect(engine="streaming").item()
+    source = replace(source, raw=only_rows(raw, ~out))
+    rows, beside = _rows(source, keys, values)
+    by = [f"\0{role}" for role in keys]
+    _refuse_twice(source, rows, by)
+    _refuse_uneven(source, rows, by, beside)
+    with raw.reading():
+        items = rows.select("\0item").unique().collect(engine="streaming").to_series().sort().to_list()
+    refuse_alike(items, reading, raw, item)
+    if not many:
+        _refuse_second(source, rows, by, columns[0])
+    what = "points" if form == "points" else "places"
+    said = [f"{', '.join(columns[:6])}: {what} of {item} by {', '.join(names[:-1])}", items_text(items)]
+    return _long(source, rows, keys, beside, said, gone)
+
+
+def _rows(source: BallotSource, keys: Sequence[str], values: Mapping[str, pl.Expr]) -> tuple[pl.LazyFrame, list[str]]:
+    """Return numbered rows with their keys, items, weights and places, and columns that are not read; and roles beside.
+
+    Columns of roles begin with the character 0.
+    """
+    reading = source.reading
+    named = {role: key_names(source, reading.one(role)) for role in (*keys, "item")}
+    beside = {role: checked_weights(source, name, role) for role in ("weight", "count") if (name := reading.one(role))}
+    if time := reading.one("time"):
+        beside["time"] = times_of(source, time)
+    columns = [text.alias(f"\0{role}") for role, text in (named | beside).items()]
+    columns += [value.alias(name) for name, value in values.items()]
+    columns += [text_of(name).alias(f"{_UNREAD}{name}") for name in source.unread]
+    return source.raw.frame.with_row_index(ROW).select(ROW, *columns), list(beside)
+
+
+def _long(
+    source: BallotSource,
+    rows: pl.LazyFrame,
+    keys: Sequence[str],
+    beside: Sequence[str],
+    said: Sequence[str],
+    gone: int,
+) -> ReadTable:
+    """Return the table of ballots of rows that have been checked."""
+    form = next(role for role in ("places", "place", "points") if source.reading.one(role))
+    columns = source.reading.all(form)
+    kept = [f"\0{role}" for role in (*keys, *beside)]
+    by = [f"\0{role}" for role in keys]
+    rows = rows.unpivot(columns, index=[ROW, *kept, "\0item"], variable_name="\0column", value_name="\0key")
+    if form == "places":
+        whose = [pl.col("\0judge")] if "judge" in keys else []
+        rows = rows.with_columns(pl.concat_str([*whose, pl.col("\0column")], separator=" / ").alias("\0judge"))
+        by, kept = list(dict.fromkeys([*by, "\0judge"])), list(dict.fromkeys([*kept, "\0judge"]))
+    _late(source, rows.filter(pl.col("\0key").is_not_null()), by, form)
+    ballots = _ballots(rows, by, [name for name in kept if name not in by])
+    if "query" not in keys:
+        ballots = ballots.with_columns(pl.lit("all").alias("\0query"))
+        kept = ["\0query", *kept]
+    nothing = pl.col("\0weight") == 0 if "weight" in beside else pl.lit(value=False)
+    ballots = ballots.with_columns(nothing.alias("\0out"))
+    names = {name: "query_id" if name == "\0query" else name[1:] for name in kept} | {"\0out": SAYS_NOTHING}
+    # A row of the table is one of several of the file.
+    table = replace(
+        source.raw,
+        frame=_as_orders(ballots, names),
+        roles=_roles(source, form),
+        locate=lambda row: (source.raw.path, None),
+    )
+    said = [*said, *(_weighed(source, table, role) for role in ("weight", "count") if role in beside)]
+    return _read(source, table, said, columns, gone)
+
+
+def _keys_of(source: BallotSource, columns: Sequence[str], how: str, *, empty: bool) -> dict[str, pl.Expr]:
+    """Return the numbers that order items, less is better, by column: null where one is missing, infinite if last.
+
+    Raises
+    ------
+    Unread
+        A cell is no number and no word of the reading, or a number may be a code.
+    """
+    raw, reading, form = source.raw, source.reading, form_of(source.reading)
+    refuse_grouped(raw, columns, reading)
+    refuse_blanks(raw, columns, with_empty(reading) if empty else reading, more=("last",))
+    numbers, odd = dict[str, pl.Expr](), dict[str, pl.Expr]()
+    keys: dict[str, pl.Expr] = {}
+    for name in columns:
+        text = text_of(name)
+        number = number_of(text, form)
+        last = missing_number(text, number, source.words("last"))
+        missing = missing_number(text, number, source.words("missing")) & ~last
+        if empty:
+            missing |= (text == "") & ~last
+        numbers[name] = number
+        odd[name] = number.is_null() & ~last & ~missing
+        key = -number if how == "points" else number
+        keys[name] = pl.when(last).then(_LAST).when(~missing).then(key)
+    if (found := first_row(raw, odd)) is not None:
+        raise _no_number(source, odd, found)
+    refuse_code(raw, numbers, reading, places=how != "points")
+    return keys
+
+
+def _no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int, str]) -> Unread:
+    """Return the question of what words among places mean."""
+    raw, name = source.raw, found[1]
+    with raw.reading():
+        rows = raw.frame.filter(odd[name]).group_by(text_of(name).alias("word")).len()
+        words = rows.sort("len", "word", descending=[True, False]).head(_SHOWN + 1).collect(engine="streaming").rows()
+    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
+    path, row = raw.place(found[0] + 1)
+    return Unread(
+        f"the column says {shown}{', ..' if len(words) > _SHOWN else ''}: no numbers",
+        "--words last=____,missing=____ (last: behind the others of the ballot; missing: left out); --columns "
+        "numbers=first reads the number that a cell begins with",
+        code="number",
+        path=path,
+        row=row,
+        column=name,
+    )
+
+
+def _ballots(rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> pl.LazyFrame:
+    """Return ballots of rows of an item each, in the order of their first rows; items of one place are tied."""
+    first = [pl.col(name).first() for name in beside]
+    number = [] if ROW in keys else [pl.col(ROW).min()]
+    placed = rows.filter(pl.col("\0key").is_not_null())
+    tied = placed.group_by(*keys, "\0key", maintain_order=True).agg("\0item", *number, *first)
+    ordered = tied.sort("\0key", maintain_order=True)
+    ballots = ordered.group_by(*keys, maintain_order=True).agg(pl.col("\0item").alias("ranking"), *number, *first)
+    return ballots.sort(ROW, maintain_order=True)
+
+
+def _as_orders(ballots: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
+    """Return ballots under the names of the schema."""
+    columns = [pl.col(name).alias(role) for name, role in names.items()]
+    return ballots.select(*columns, "ranking", pl.lit(pl.Series([[]], dtype=pl.List(pl.String))).alias(NO_NAMES))
+
+
+def _roles(source: BallotSource, form: str) -> dict[str, str]:
+    """Return the columns that errors name, by role."""
+    roles = {role: source.applied.one(role) for role in ("query", "judge", "weight", "count", "time")}
+    return {role: name for role, name in roles.items() if name} | {"ranking": source.applied.one(form)}
+
+
+def _refuse_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str]) -> None:
+    """Ask where an item has two rows in one ballot: a column that tells them apart is not read."""
+    again = rows.group_by(*keys, "\0item").agg(pl.col(ROW).bottom_k(2).sort(), pl.len().alias("n"))
+    raw = source.raw
+    with raw.reading():
+        found = again.filter(pl.col("n") > 1).sort(pl.col(ROW).list.get(1)).head(1).collect(engine="streaming")
+    if not found.height:
+        return
+    *names, item, pair, _ = found.row(0)
+    with raw.reading():
+        both = [first_cells(replace(raw, frame=raw.frame.slice(at, 1)), source.unread) for at in pair]
+    differ = [name for name in both[0] if both[0][name] != both[1][name]]
+    path, row = raw.place(pair[1] + 1)
+    other = raw.place(pair[0] + 1)[1]
+    rest = f"; the rows differ in {listed(differ, 6)}" if differ else ""
+    raise Unread(
+        f"item {short_repr(item)} stands twice in the ballot of {listed(names)}: in row {other}, too{rest}",
+        "--columns judge=____ if each judge has a ballot, query=____|____ if each value is another query, "
+        "item=____|____ if they are two items; --where chooses rows",
+        code="twice",
+        path=path,
+        row=row,
+        column=source.applied.one("item"),
+    )
+
+
+def _refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> None:
+    """Refuse a ballot whose rows have several weights, counts or times."""
+    for role in beside:
+        value = pl.col(f"\0{role}")
+        uneven = rows.with_columns(first=value.first().over(keys, order_by=ROW)).filter(
+            value.ne_missing(pl.col("first"))
+        )
+        with source.raw.reading():
+            row = uneven.select(pl.col(ROW).min()).collect(engine="streaming").item()
+        if row is not None:
+            path, place = source.raw.place(row + 1)
+            name = source.applied.one(role)
+            raise InputError(
+                f"the ballot has another {role} in a row above: all rows of a ballot have one",
+                path=path,
+                row=place,
+                column=name,
+            )
+
+
+def _refuse_second(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], value: str) -> None:
+    """Ask about a column that is not read and has several values within one ballot: a judge, a heat.
+
+    A text that always goes with the item, as a team, says nothing more, unless it tells all items of one place apart.
+    """
+    raw = source.raw
+    cells = first_cells(raw, source.unread)
+    names = [name for name in cells if len(set(cells[name])) > 1]
+    if not names:
+        return
+    columns = [f"{_UNREAD}{name}" for name in names]
+    with raw.reading():
+        ballots = rows.group_by(keys).agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
+        within = [((pl.col(name) > 1) & (pl.col(name) < pl.col(ROW))).any() for name in columns]
+        several = ballots.select(within).collect(engine="streaming").row(0)
+        items = rows.group_by("\0item").agg(pl.col(columns).n_unique())
+        moves = items.select((pl.col(columns) > 1).any()).collect(engine="streaming").row(0)
+        tied = (
+            rows.filter(pl.col(value).is_finite())
+            .group_by(*keys, value)
+            .agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
+        )
+        tied = tied.filter(pl.col(ROW) > 1)
+        parts = tied.select((pl.col(name) == pl.col(ROW)).all() & (pl.len() > 0) for name in columns)
+        splits = parts.collect(engine="streaming").row(0)
+    odd = [
+        name
+        for at, name in enumerate(names)
+        if several[at] and (splits[at] or (moves[at] and not is_fact(cells[name])))
+    ]
+    if odd:
+        query = source.applied.all("query")
+        raise Unread(
+            f"{listed(odd)} {'has' if len(odd) == 1 else 'have'} several values within one ballot, and no role",
+            f"--columns {names_text({'judge': (odd[0],)})} if it says whose ballot a row is, "
+            f"{names_text({'query': (*query, odd[0])})} if each value is another query, "
+            f"{names_text({'ignore': tuple(odd)})} for what says nothing of the result",
+            code="second-key",
+            path=raw.path,
+            column=odd[0],
+        )
+
+
+def _read(
+    source: BallotSource, table: RawTable, said: Sequence[str], columns: Sequence[str], gone: int = 0
+) -> ReadTable:
+    """Return a table of ballots with what was counted: ballots, rows that are left out, and items that are last."""
+    with table.reading():
+        counts = {"ballots": table.frame.select(pl.len()).collect(engine="streaming").item()}
+    if last := source.words("last"):
+        numbers = {name: number_of(text_of(name), form_of(source.reading)) for name in columns}
+        cases = {name: missing_number(text_of(name), number, last) for name, number in numbers.items()}
+        counts["last"] = _counted(source.raw, cases)
+        words = ", ".join(map(short_repr, last[:_SHOWN]))
+        source.notes.append(
+            f"rankbench places {count_text(counts['last'], 'item')} behind the others of the ballot, tied ({words})"
+        )
+    if gone:
+        counts["left out"] = gone
+        source.notes.append(f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing")
+    return ReadTable(table, source.applied, tuple(said), counts, tuple(source.notes))
+
+
+def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
+    """Return what the weights, or the counts, of ballots sum to."""
+    with table.reading():
+        facts = table.frame.select(pl.len(), pl.col(role).sum().alias("total")).collect(engine="streaming")
+    rows, total = facts.row(0)
+    return weight_text(source.applied.one(role), role, rows, total)
+
+
+def _late(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], form: str) -> None:
+    """Note the ballots of places whose lowest is not 1."""
+    if form == "points":
+        return
+    lowest = rows.group_by(keys).agg(pl.col("\0key").min()).filter((pl.col("\0key") != 1) & pl.col("\0key").is_finite())
+    with source.raw.reading():
+        late = lowest.select(pl.len()).collect(engine="streaming").item()
+    if late:
+        what = count_text(late, "ballot", "whose lowest is not 1")
+        source.notes.append(f"rankbench takes the lowest place for the best in {what}")
+
+
+def _counted(raw: RawTable, cases: Mapping[str, pl.Expr]) -> int:
+    """Return in how many cells some cases are true."""
+    with raw.reading():
+        some = raw.frame.select(case.sum().alias(name) for name, case in cases.items()).collect(engine="streaming")
+    return int(sum(some.row(0)))
