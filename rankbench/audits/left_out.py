@@ -199,7 +199,10 @@ def clustering(board: VoteBoard) -> Probe:
         scores, known = board.ranking.scores, judged_enough(loaded.units)
         by_judge, by_vote = (
             relative_covariance(one, board.ranking.scales, known).diagonal()[board.compared]
-            for one in (loaded.covariance(method, scores)[0], covariance_of(method, board.counts, scores, None))
+            for one in (
+                loaded.covariance(method, scores)[0],
+                covariance_of(method, board.counts, scores, votes.single()),
+            )
         )
         ratio = float(np.median(by_judge[by_vote > 0] / by_vote[by_vote > 0]))
         said.append(f"variances of scores by judge are {significant(ratio, 2)} times those by vote")

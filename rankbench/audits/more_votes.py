@@ -117,10 +117,8 @@ def design_for(board: VoteBoard, k: int, only: int | None = None) -> tuple[Desig
     if known is None:
         raise ValueError("the ranking has no intervals")
     variances, wanted = variances_and_goals(scores, known.covariance, better, worse)
-    spread = variances
-    if not board.counts.weighted:
-        single = covariance_of(board.method, board.counts, scores, None)
-        spread = np.maximum(variances, lead_variances(single)[better, worse])
+    single = covariance_of(board.method, board.counts, scores, board.votes.single())
+    spread = np.maximum(variances, lead_variances(single)[better, worse])
     goals = wanted * lead_variances(inverse)[better, worse] / np.maximum(spread, _LEAST)
     return Design(scores, inverse, better, worse, goals), variances / wanted
 

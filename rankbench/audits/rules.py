@@ -32,10 +32,14 @@ _SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    """The counts of the items whose places are compared, renumbered; `first` is the number of the page's first."""
+    """The counts of the items whose places are compared, renumbered; `first` is the number of the page's first.
+
+    With several judges `clusters` has what each of them said, and `single`, of votes with weights, what each vote says.
+    """
 
     counts: PairCounts
     clusters: ClusterCounts | None
+    single: ClusterCounts | None
     items: NDArray[np.int64]
     first: int
 
@@ -82,12 +86,13 @@ def _compared(board: VoteBoard) -> _Compared:
     pairs = ComparedPairs(len(items), number[inside.low], number[inside.high])
     names = [counts.items[i] for i in items]
     renumbered = PairCounts.from_cells(names, pairs, cells, counts.judgments, counts.weighted).observed()
-    clusters = None
+    clusters = single = None
     if votes.judges is not None and votes.judge_count > 1:
         rows = np.flatnonzero((number[votes.winners] >= 0) & (number[votes.losers] >= 0))
         ends = number[votes.winners[rows]], number[votes.losers[rows]]
         clusters = votes.clusters(votes.judges[rows], rows, ends, len(items))
-    return _Compared(renumbered, clusters, items, int(number[board.first]))
+        single = votes.single(rows, ends, len(items))
+    return _Compared(renumbered, clusters, single, items, int(number[board.first]))
 
 
 def _by_rule(board: VoteBoard, among: _Compared) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
@@ -198,15 +203,18 @@ def _model(among: _Compared) -> NDArray[np.float64]:
 
 
 def _effective_share(board: VoteBoard, among: _Compared) -> float:
-    """Return how many independent votes of weight 1 tell as much as a unit of weight of the log."""
-    weights = board.votes.weights
+    """Return how many independent votes of weight 1 tell as much as a unit of weight of the log.
+
+    Both rows of a vote whose points are split are one vote.
+    """
+    weights = np.bincount(board.votes.numbers, board.votes.weights)
     share = float(weights.sum() / (weights**2).sum())
     if among.clusters is None:
         return share
     model = manager.get(Aggregator, MODEL)
     scores = call_aggregator(model, among.counts, among.counts.m)
     clustered, alone = (
-        np.diag(covariance_of(model, among.counts, scores, clusters)).mean() for clusters in (among.clusters, None)
+        np.diag(covariance_of(model, among.counts, scores, said)).mean() for said in (among.clusters, among.single)
     )
     return share / max(1.0, float(clustered / alone))
 

@@ -171,6 +171,15 @@ class Votes:
             return found
         return replace(found, counts=replace(found.counts, judgments=int((~self.rest[chosen]).sum())))
 
+    def single(
+        self,
+        rows: NDArray[np.int64] | None = None,
+        ends: tuple[NDArray[np.integer], NDArray[np.integer]] | None = None,
+        m: int | None = None,
+    ) -> ClusterCounts | None:
+        """Return what each vote says, as `clusters`; None where sums by pair tell it, as each row has weight 1."""
+        return None if self.alike else self.clusters(self.numbers[slice(None) if rows is None else rows], rows, ends, m)
+
 
 def all_ones(n: int) -> NDArray[np.float64]:
     """Return n weights of 1 that take the memory of one, read-only."""

@@ -203,7 +203,7 @@ def _estimate(
     if len(rows) < 2:
         raise InputError("it has one vote")
     ends = np.searchsorted(items, winners), np.searchsorted(items, losers)
-    clusters = None if log.alike else log.clusters(log.numbers[rows], rows, ends, len(items))
+    clusters = log.single(rows, ends, len(items))
     counts = count_pairs(*ends, ties=log.ties[rows], m=len(items)) if clusters is None else clusters.counts
     scores = call_aggregator(aggregator, counts, counts.m)
     by_vote = covariance_of(aggregator, counts, scores, clusters)

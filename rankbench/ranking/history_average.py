@@ -386,8 +386,7 @@ def _spreads(
     """Return the covariances of scores by judge and by vote, (m, m)."""
     counts, aggregator = by_judge.counts, get(Aggregator, _METHOD)
     scores = call_aggregator(aggregator, counts, counts.m)
-    # Of votes with weights sums do not say what single ones weigh.
-    each = None if votes.alike else votes.clusters(votes.numbers, ends=ends, m=counts.m)
+    each = votes.single(ends=ends, m=counts.m)
     return [covariance_of(aggregator, counts, scores, one) for one in (by_judge, each)]
 
 

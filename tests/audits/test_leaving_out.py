@@ -17,6 +17,7 @@ from rankbench.audits.left_out import category_columns
 from rankbench.audits.misfit import largest_misfits
 from rankbench.audits.probe import Probe, VoteBoard
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import covariance_of
 from rankbench.logs.open import open_log
 from rankbench.plugin import manager
 
@@ -170,3 +171,20 @@ def test_judges_differ_as_categories_do(taste: float, method: str) -> None:
     asked = rankbench.aggregate(log, by="judge", pool=True, seed=1)
     assert found.p == asked.facts["pool"]["p"]
     assert (found.p <= 0.05) == ("differ between judges by more than chance explains" in found.answer)
+
+
+def test_votes_of_weights_and_of_split_points_are_compared_with_votes_by_judge() -> None:
+    """Weights that are all the same are no weights; a graded vote of two rows is one vote."""
+    method = "bradley-terry:penalty=none,ridge=1"
+    log = votes(3, items=4, n=300, judges=8)
+    light, heavy = (left_out.clustering(board(log.with_columns(weight=pl.lit(w)), method)) for w in (1.0, 1 + 2**-20))
+    assert heavy.facts["ratio"] == pytest.approx(light.facts["ratio"], rel=1e-4)
+    graded = log.select(
+        "left", "right", "judge", preference=pl.col("winner").replace_strict({"left": 0.8, "right": 0.3})
+    )
+    split = board(graded, method)
+    judge, by_vote = (
+        np.median(np.diag(covariance_of(split.method, said.counts, split.ranking.scores, said)))
+        for said in (split.loaded.data, split.votes.clusters(split.votes.numbers))
+    )
+    assert left_out.clustering(split).facts["ratio"] == pytest.approx(judge / by_vote, rel=0.1)

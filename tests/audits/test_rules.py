@@ -111,3 +111,23 @@ def test_votes_of_judges_with_tastes_count_for_fewer() -> None:
         board = board_of(votes(5, taste=taste, judges=10))
         shares.append(module._effective_share(board, module._compared(board)))
     assert shares[1] < 0.5 < shares[0] <= 1
+
+
+@pytest.mark.parametrize("judges", [0, 10])
+def test_what_a_vote_tells_is_that_of_a_vote_whatever_its_rows(judges: int) -> None:
+    """A weight makes a vote heavier, a count makes it several, and a vote whose points are split has two rows."""
+
+    def share(log: pl.DataFrame) -> float:
+        board = board_of(log)
+        return module._effective_share(board, module._compared(board))
+
+    named = ["left", "right", "winner", *["judge"] * bool(judges)]
+    log = votes(5, judges=judges or 1).select(named)
+    once = share(log)
+    assert share(log.with_columns(weight=pl.lit(4.0))) == pytest.approx(once / 4, rel=1e-3)
+    assert share(log.group_by(named).len("count")) == pytest.approx(once, rel=1e-9)
+    split = log.select(*named[:2], *named[3:], preference=pl.col("winner").replace_strict({"left": 0.8, "right": 0.3}))
+    assert 0 < share(split) <= 1
+    rng = np.random.default_rng(0)
+    heavy = rng.exponential(size=len(log))
+    assert share(log.with_columns(weight=pl.Series(heavy))) <= heavy.sum() / (heavy**2).sum() * (1 + 1e-9)
