@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +58,8 @@ class RawTable:
         Names of columns in the file, by role, where they have not the usual names.
     unwanted : set of str
         Columns that the user leaves out: nothing in them is wrong, and nothing is read.
+    doubts : callable, optional
+        Asks about the names of all items, once they are known: raises an `Unread`.
     filtered : bool
         Whether a condition has left rows out: all may be gone.
     in_schema : bool
@@ -77,6 +79,7 @@ class RawTable:
     roles: Mapping[str, str] = field(default_factory=dict)
     locate: Callable[[int], tuple[Path | str | None, int | None]] | None = None
     unwanted: frozenset[str] = frozenset()
+    doubts: Callable[[Collection[str]], None] | None = None
     filtered: bool = False
     in_schema: bool = False
     other_header: Callable[[], RawTable] | None = None

@@ -28,8 +28,6 @@ def rows_at(value: Any, path: str, beside: Mapping[str, Any]) -> Iterator[dict[s
     dict of str to object
         Objects within a row have their own columns: ``score.ft.0`` is the first entry of a list ``ft`` in ``score``.
     """
-    if isinstance(value, dict):
-        beside = {**beside, **{key: one for key, one in value.items() if not isinstance(one, dict | list)}}
     if not path:
         yield {**beside, **(flattened(value) if isinstance(value, dict) else {"value": value})}
         return
@@ -41,6 +39,7 @@ def rows_at(value: Any, path: str, beside: Mapping[str, Any]) -> Iterator[dict[s
         return
     key = step.removesuffix("!")
     if isinstance(value, dict) and key in value:
+        beside = {**beside, **{name: one for name, one in value.items() if not isinstance(one, dict | list)}}
         yield from rows_at(json.loads(value[key]) if step.endswith("!") else value[key], rest, beside)
 
 

@@ -14,7 +14,7 @@ from rankbench.core.component import Record, first_problem
 from rankbench.core.text import listed
 from rankbench.data.tables.doubts import first_cells, numbers_rows
 from rankbench.data.tables.kinds import applied
-from rankbench.data.tables.vote_outcomes import outcome_of
+from rankbench.data.tables.read_votes import disagreement
 from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.reading import Names, Reading, fits
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -168,7 +168,7 @@ def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str
         raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known", path=raw.path)
     reading = entry.reading.adding(told)
     try:
-        if entry.agree and (odd := _disagreement(raw, entry, reading)):
+        if entry.agree and (odd := disagreement(raw, reading, entry.agree)):
             return odd
         return applied(raw, reading)
     except Unread as error:
@@ -177,19 +177,3 @@ def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str
         return error.message.split("\n", 1)[0]
     except InputError as error:
         return error.message
-
-
-def _disagreement(raw: RawTable, entry: KnownFormat, reading: Reading) -> str:
-    """Return what is wrong where two columns do not say the same of who won; empty: they do."""
-    sides = {role: names for role, names in entry.columns.items() if role in ("left", "right")}
-    first = outcome_of(reading.with_(sides))
-    other = outcome_of(reading.model_copy(update={"columns": {**sides, **entry.agree}}))
-    out = first.missing.fill_null(value=False)
-    differ = (first.lead.sign() != other.lead.sign()).fill_null(value=True) & ~out
-    with raw.reading():
-        rows = raw.frame.with_row_index("\0row").filter(differ).select("\0row").head(1).collect(engine="streaming")
-    for row in rows["\0row"]:
-        place = raw.place(row + 1)[1]
-        both = listed([name for names in entry.agree.values() for name in names])
-        return f"{both} do not say the same of who won as {listed(list(first.columns))} does (row {place})"
-    return ""

@@ -28,6 +28,11 @@ _WITH_ERROR = rf"^({NUMBER})\s*%?\s*(?:{_SIGN}\s*{NUMBER}\s*%?|\(\s*{_SIGN}?\s*{
 """A number and its standard error: ``90 ± 1``, ``0.641 (0.008)``."""
 
 
+def is_flat(dtype: pl.DataType) -> bool:
+    """Return whether cells of a type can be texts: single values that are no bytes and no durations."""
+    return not dtype.is_nested() and dtype not in (pl.Binary, pl.Duration, pl.Object)
+
+
 def text_of(name: str) -> pl.Expr:
     """Return a column's cells as texts without blanks around them; empty where nothing stands."""
     return pl.col(name).cast(pl.String).str.strip_chars().fill_null("")
@@ -55,12 +60,17 @@ def is_nothing(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().is_in(list(EMPTY))
 
 
+def plain_word_of(word: str) -> str:
+    """Return a word in small letters, a whole number without its point."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", word.strip().lower())
+
+
 def says(text: pl.Expr, words: Sequence[str]) -> pl.Expr:
     """Return where a text is one of some words, in small or capital letters, or what one of the patterns means.
 
     A whole number may stand as a float: ``1.0`` is the word 1. The word ``*`` alone is that text.
     """
-    low, plain = text.str.to_lowercase(), [word.strip().lower() for word in words]
+    low, plain = text.str.to_lowercase(), [plain_word_of(word) for word in words]
     patterns = [word for word in plain if has_wildcards(word) and word not in ("*", "?")]
     found = low.str.replace(r"^(-?\d+)\.0+$", "$1").is_in([word for word in plain if word not in patterns])
     if patterns:

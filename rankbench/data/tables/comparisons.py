@@ -230,6 +230,7 @@ class ComparisonsCheck(TableCheck):
         super().__init__(raw, schema)
         self.times = times
         self.kept: pl.Series | None = None
+        self.items: list[pl.Series] = []
         roles = dict(raw.roles)
         self.controls = covariate_terms(roles)
         winner = next((roles[role] for role in ("winner", "left_won", "left_wins", "left_score") if role in roles), "")
@@ -261,6 +262,8 @@ class ComparisonsCheck(TableCheck):
             self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread(frame[SAID]))
         columns = [self.cast(frame[name], pl.String()) for name in ComparisonTable.columns]
         winner, loser = columns[1], columns[2]
+        if self.raw.doubts is not None:
+            self.items = [pl.concat([*self.items, winner.rename(""), loser.rename("")]).unique()]
         self.refuse(winner == loser, winner, f"item {{}} is compared with itself; {self.leaving_out({'self': 'drop'})}")
         # A vote whose points are split has a weight for each of its two rows, and they belong together.
         defaults = {name: value for name, value in (("weight", 1.0), (REST, False)) if name not in frame.columns}
@@ -282,6 +285,13 @@ class ComparisonsCheck(TableCheck):
         if SHARE in frame.columns:
             result = _divided(result, frame[SHARE])
         return _each_game(result, frame) if GAMES[0] in frame.columns else result
+
+    def end(self) -> None:
+        """Check the whole table, and ask about its names; see `TableCheck.end`."""
+        super().end()
+        for items in self.items:
+            if self.raw.doubts is not None:
+                self.raw.doubts(items.to_list())
 
     def rest(self, frame: pl.DataFrame, winner: pl.Series, loser: pl.Series) -> pl.Series:
         """Return which rows are the rest of the vote of the row before, which must be of the same two items."""

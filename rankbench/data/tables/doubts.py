@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.tables.cells import EMPTY, NUMBER, form_of, is_nothing, number_of, says, text_of
+from rankbench.data.tables.cells import EMPTY, NUMBER, form_of, is_flat, is_nothing, number_of, says, text_of
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -214,7 +214,7 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
 def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> dict[str, list[str]]:
     """Return the first rows of some columns as texts; columns of lists and structs have none."""
     schema = raw.schema()
-    flat = [name for name in names if not schema[name].is_nested() and schema[name] != pl.Binary]
+    flat = [name for name in names if is_flat(schema[name])]
     if not flat:
         return {}
     with raw.reading():

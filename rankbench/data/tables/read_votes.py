@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 
 import polars as pl
 
-from rankbench.core.text import count_text, short_repr
-from rankbench.data.tables.cells import EMPTY, says, text_of, with_joined
+from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.cells import EMPTY, number_of, says, text_of, with_joined
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
 from rankbench.data.tables.doubts import (
     blank_cell,
+    first_cells,
     refuse_alike,
     refuse_blanks,
     refuse_code,
@@ -24,11 +27,11 @@ from rankbench.data.tables.vote_outcomes import VoteOutcome, missing_step, outco
 from rankbench.data.tables.vote_sides import shown_items, with_sides, words_of_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread
-from rankbench.interfaces.reading import Reading
+from rankbench.interfaces.reading import Names, Reading
 from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
-_LEAD, _OUT = "\0lead", "\0out"
+_LEAD, _OUT, _AGAINST = "\0lead", "\0out", "\0against"
 """Columns beside the columns of the file; no user calls one so."""
 
 _BESIDE = ("judge", "time", "weight", "count")
@@ -46,12 +49,55 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
         Values speak against the reading.
     """
     said = reading.expanded(raw.schema().names())
-    frame, reading = with_joined(raw.frame, said)
+    raw, several = _a_row_each(raw, said)
+    frame, joined = with_joined(raw.frame, several)
     raw = replace(raw, frame=frame)
-    votes = _PairVotes if reading.one("loser") else _SidedVotes
-    found = votes(raw, reading).read()
-    several = {role: names for role, names in said.columns.items() if len(names) > 1}
-    return replace(found, reading=found.reading.with_(several))
+    found = _read_pairs(_Votes(raw, joined)) if joined.one("loser") else _read_sides(_Votes(raw, joined))
+    columns = {role: names for role, names in said.columns.items() if len(names) > 1}
+    return replace(found, reading=found.reading.with_(columns))
+
+
+def disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
+    """Return what is wrong where other columns do not say the same of who won; empty: they do.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+        Of votes with two columns of items.
+    agree : dict of str to tuple of str
+        Columns of the other outcome, by role.
+    """
+    sides = {role: reading.columns[role] for role in ("left", "right")}
+    first = outcome_of(reading)
+    other = outcome_of(reading.model_copy(update={"columns": {**sides, **agree}}))
+    out = pl.any_horizontal(first.missing, *_Votes(raw, reading).left_out().values())
+    differ = (first.lead.sign() != other.lead.sign()).fill_null(value=True) & ~out.fill_null(value=False)
+    with raw.reading():
+        rows = raw.frame.with_row_index(_OUT).filter(differ).select(_OUT).head(1).collect(engine="streaming")
+    for row in rows[_OUT]:
+        both = listed([name for names in agree.values() for name in names])
+        place = raw.place(row + 1)[1]
+        return f"{both} do not say the same of who won as {listed(list(first.columns))} does (row {place})"
+    return ""
+
+
+def _a_row_each(raw: RawTable, reading: Reading) -> tuple[RawTable, Reading]:
+    """Return a table with a row for each of several winners' columns; the column may be the judge."""
+    winners = reading.all("winner")
+    if len(winners) < 2:
+        return raw, reading
+    name, judge = " | ".join(winners), "\0judge"
+    several = pl.concat_list([text_of(winner) for winner in winners]).alias(name)
+    judges = pl.lit(pl.Series([list(winners)])).first().alias(judge)
+    frame = raw.frame.with_columns(several, judges).explode(name, judge)
+    if reading.all("judge") == winners:
+        reading = reading.with_({"judge": (judge,)})
+
+    def located(row: int) -> tuple[Path | str | None, int | None]:
+        return raw.place((row - 1) // len(winners) + 1)
+
+    return replace(raw, frame=frame, locate=located), reading.with_({"winner": (name,)})
 
 
 @dataclass
@@ -63,16 +109,12 @@ class _Votes:
     raw : RawTable
         With one column for each role.
     reading : Reading
+    notes : list of str
     """
 
     raw: RawTable
     reading: Reading
-
-    def __post_init__(self) -> None:
-        self.notes: list[str] = []
-
-    def read(self) -> ReadTable:
-        raise NotImplementedError
+    notes: list[str] = field(default_factory=list)
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -86,12 +128,14 @@ class _Votes:
         self.raw = replace(self.raw, frame=with_whole_names(self.raw.frame, [*self.sides, *names], *beside))
 
     def left_out(self) -> dict[str, pl.Expr]:
-        """Return which rows are left out, by what is said of them, but for those without an outcome."""
+        """Return which rows are left out, by what is said of them, but for rows without an outcome."""
         reading, found = self.reading, dict[str, pl.Expr]()
         for name, words in reading.where.items():
             found[f"whose {short_repr(name)} is not {'|'.join(words)}"] = ~says(text_of(name), words)
         for name, words in reading.unless.items():
-            found[f"whose {short_repr(name)} is {'|'.join(filter(None, words))}"] = says(text_of(name), words)
+            found[f"whose {short_repr(name)} is {'|'.join(word or 'empty' for word in words)}"] = says(
+                text_of(name), words
+            )
         if missing := reading.words.get("missing"):
             found["without a name of an item"] = pl.any_horizontal(says(text_of(side), missing) for side in self.sides)
         if by := reading.one("by"):
@@ -101,20 +145,20 @@ class _Votes:
         for role in ("weight", "count"):
             if name := reading.one(role):
                 found[f"whose {short_repr(name)} is 0"] = weightless(name)
-        return found
+        return {which: rows.fill_null(value=False) for which, rows in found.items()}
 
-    def counted(self, out: pl.Expr, **facts: pl.Expr) -> dict[str, int]:
-        """Return sums of facts of the rows that are kept, and note how many rows are left out.
+    def counted(self, **facts: pl.Expr) -> dict[str, int]:
+        """Return sums of facts of rows, and note how many rows are left out.
 
         A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
         """
-        gone = self.left_out()
-        rows = pl.int_range(pl.len())
+        gone, rows = self.left_out(), pl.int_range(pl.len())
+        facts |= {f"{role}_row": self.wrong_number(role) for role in ("weight", "count") if self.reading.one(role)}
         sums = [
             (rows.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
-            for name, fact in ((name, fact.fill_null(value=False) & ~out) for name, fact in facts.items())
+            for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items())
         ]
-        sums += [rows.fill_null(value=False).sum().alias(f"{_OUT}{at}") for at, rows in enumerate(gone.values())]
+        sums += [left.sum().alias(f"{_OUT}{at}") for at, left in enumerate(gone.values())]
         if not sums:
             return {}
         with self.raw.reading():
@@ -122,36 +166,41 @@ class _Votes:
         for at, which in enumerate(gone):
             if count := found.pop(f"{_OUT}{at}"):
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
+        for role in ("weight", "count"):
+            if (row := found.pop(f"{role}_row", -1)) >= 0:
+                raise self.no_number(role, row)
         return found
 
-    def pairs(self, lead: pl.Expr, out: pl.Expr | None) -> pl.DataFrame:
-        """Return the different votes of the rows that are kept: two items, who won, and how many rows.
+    def wrong_number(self, role: str) -> pl.Expr:
+        """Return where a weight is no number from 0, or a count no whole one."""
+        value = number_of(text_of(self.reading.one(role)))
+        good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
+        return ~good.fill_null(value=False)
 
-        Texts are few and rows are many: rows are grouped as they are.
-        """
-        sides = [pl.col(side).alias(name) for side, name in zip(self.sides, ("left", "right"), strict=True)]
-        rows = self.raw.frame.select(*sides, lead.alias("lead"), *([] if out is None else [out.alias("out")]))
-        rows = rows if out is None else rows.filter(~pl.col("out")).drop("out")
+    def no_number(self, role: str, row: int) -> Unread:
+        """Return the error of a weight or a count that is none."""
+        name = self.reading.one(role)
         with self.raw.reading():
-            grouped = rows.group_by("left", "right", "lead").len().collect(engine="streaming")
-        return grouped.with_columns(text_of("left").alias("left"), text_of("right").alias("right"))
+            cell = self.raw.frame.slice(row, 1).select(text_of(name)).collect().item()
+        what = "positive and finite number" if role == "weight" else "whole number of votes"
+        path, place = self.raw.place(row + 1)
+        step = f"--columns {role}= counts each row once" + "; weight=NAME is the weight of one vote" * (role == "count")
+        return Unread(f"{short_repr(cell)} is no {what}", step, code="number", path=path, row=place, column=name)
 
-    def refuse_names(self, pairs: pl.DataFrame, out: pl.Expr | None) -> list[str]:
-        """Return the names of the items, sorted; names that are empty, alike, or in a third column are asked about."""
-        sides = self.sides
-        items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
-        if any(name.lower() in EMPTY for name in items):
+    def refuse_items(self, out: pl.Expr | None, items: Collection[str]) -> None:
+        """Ask about names of items that say nothing, are flags, are alike, or stand in a third column too."""
+        sides, missing = self.sides, {word.lower() for word in self.reading.words.get("missing", ())}
+        if any(name.lower() in EMPTY and name.lower() not in missing for name in items):
             refuse_blanks(self.raw, sides, self.reading, out=out)
         if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
             raise Unread(
-                f"{short_repr(sides[0])} and {short_repr(sides[1])} say {', '.join(items)}: flags, not names of items",
+                f"{short_repr(sides[0])} and {short_repr(sides[1])} say {', '.join(sorted(items))}: flags, not names",
                 "--columns left=____,right=____,left_won=____,right_won=____",
                 code="flags",
                 path=self.raw.path,
             )
-        refuse_alike(items, self.reading, self.raw, sides[0])
+        refuse_alike(sorted(items), self.reading, self.raw, sides[0])
         refuse_third(self.raw, sides, items, self.reading)
-        return items
 
     def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
         """Return the votes of some columns, with what goes with a vote beside them."""
@@ -174,32 +223,33 @@ class _Votes:
         return pl.col(name)
 
 
-class _PairVotes(_Votes):
-    """Votes of a column of winners and one of losers."""
-
-    def read(self) -> ReadTable:
-        self.settle()
-        reading, (winner, loser) = self.reading, self.sides
-        gone = self.left_out()
-        out = pl.any_horizontal(rows.fill_null(value=False) for rows in gone.values()) if gone else None
-        tie = reading.one("tie")
-        pairs = self.pairs(pl.lit(1.0), out)
-        items = self.refuse_names(pairs, out)
-        if reading.source == "standard names":
-            _refuse_sorted_numbers(self.raw, pairs, winner, loser)
-        if out is not None:
-            self.counted(out)
-        chosen = [text_of(winner).alias("winner"), text_of(loser).alias("loser")]
-        chosen += [pl.col(tie).alias("tie")] if tie else []
-        chosen += [pl.col(reading.one(role)).alias(role) for role in ("first", "rest_of_vote") if reading.one(role)]
-        says_pair = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
-        return ReadTable(self.table(chosen, out), reading, (says_pair, shown_items(items)), {}, tuple(self.notes))
+def _read_pairs(votes: _Votes) -> ReadTable:
+    """Return votes of a column of winners and one of losers: names are looked at as rows are checked, or counted."""
+    votes.settle()
+    reading, (winner, loser) = votes.reading, votes.sides
+    gone = votes.left_out()
+    out = pl.any_horizontal(*gone.values()) if gone else None
+    if reading.source.startswith("standard"):
+        _refuse_sorted_numbers(votes.raw, winner, loser)
+    votes.counted()
+    tie = reading.one("tie")
+    chosen = [_plain(votes.raw, winner).alias("winner"), _plain(votes.raw, loser).alias("loser")]
+    chosen += [pl.col(tie).alias("tie")] if tie else []
+    chosen += [pl.col(reading.one(role)).alias(role) for role in ("first", "rest_of_vote") if reading.one(role)]
+    table = replace(votes.table(chosen, out), doubts=partial(votes.refuse_items, out))
+    return ReadTable(table, reading, (f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie),), {}, (*votes.notes,))
 
 
-def _refuse_sorted_numbers(raw: RawTable, pairs: pl.DataFrame, winner: str, loser: str) -> None:
+def _plain(raw: RawTable, name: str) -> pl.Expr:
+    """Return a column of names: texts without blanks around them, other types as they are."""
+    return pl.col(name).str.strip_chars() if raw.schema()[name] == pl.String else pl.col(name)
+
+
+def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
     """Ask where names are numbers, and the winner's is never the lower one: scores, not names."""
-    left, right = (pairs[side].cast(pl.Float64, strict=False) for side in ("left", "right"))
-    if pairs.height > 4 and bool((left >= right).fill_null(value=False).all()):
+    cells = pl.DataFrame(first_cells(raw, (winner, loser)))
+    left, right = (cells[name].cast(pl.Float64, strict=False) for name in (winner, loser))
+    if cells.height > 4 and bool((left >= right).fill_null(value=False).all()):
         raise Unread(
             f"{short_repr(winner)} is never below {short_repr(loser)}: are they scores, not names of items?",
             "--columns left=____,right=____,left_score=____,right_score=____; or name items by texts",
@@ -208,112 +258,127 @@ def _refuse_sorted_numbers(raw: RawTable, pairs: pl.DataFrame, winner: str, lose
         )
 
 
-class _SidedVotes(_Votes):
-    """Votes of two columns of items, and what says which of them won."""
-
-    def read(self) -> ReadTable:
-        if self.reading.one("winner"):
-            self.reading = with_sides(self.raw, self.reading)
-        reading = self.reading
-        if not reading.has("left", "right"):
-            raise Unread("which two columns hold the items is not said", "--columns left=____,right=____", code="sides")
-        self.settle(*([] if words_of_sides(reading) else reading.all("winner")))
-        outcome = outcome_of(reading)
-        against = None
-        if reading.one("tie") and reading.one("winner"):
-            outcome, against = with_flag(outcome, reading)
-        gone = [rows.fill_null(value=False) for rows in self.left_out().values()]
-        out = pl.any_horizontal(*gone, outcome.missing.fill_null(value=False))
-        refuse_grouped(self.raw, list(outcome.columns) if outcome.numbers else [], reading)
-        lead = outcome.lead
-        facts = {"left": lead > 0, "right": lead < 0, "tie": lead == 0, "unread_row": lead.is_null()}
-        facts |= {} if against is None else {"against_row": against}
-        counts = self.counted(out, **facts)
-        self.refuse_unread(outcome, counts.pop("unread_row"), counts.pop("against_row", -1))
-        if outcome.numbers:
-            kept = replace(self.raw, frame=self.raw.frame.filter(~out))
-            refuse_code(kept, outcome.numbers, reading, places=outcome.places)
-        counts["missing"] = self.missing(outcome, gone)
-        if counts["missing"]:
-            words = [word or "an empty cell" for word in reading.words.get("missing", ())]
-            which = f"without an outcome ({', '.join(words)})" if words else "without a game"
-            self.notes.append(f"rankbench leaves out {count_text(counts['missing'], 'row', which)}")
-        pairs = self.pairs(lead.sign(), out)
-        items = self.refuse_names(pairs, out)
-        self.refuse_mirrored(pairs)
-        decisive = counts["left"] + counts["right"]
-        if decisive > 5 and not (counts["left"] and counts["right"]):
-            side = self.sides[0 if counts["left"] else 1]
-            self.notes.append(f"all {decisive:,} decisive votes are won by the item in {short_repr(side)}")
-        says_all = (f"{self.sides[0]} against {self.sides[1]}", outcome_says(reading, counts), shown_items(items))
-        return ReadTable(self.sided_table(outcome, out), reading, says_all, counts, tuple(self.notes))
-
-    def sided_table(self, outcome: VoteOutcome, out: pl.Expr) -> RawTable:
-        """Return the votes with winner, loser, tie and side."""
-        left, right = (text_of(side) for side in self.sides)
-        # A column of its own: Polars takes long to plan a query in which a long expression stands often.
-        raw = replace(self.raw, frame=self.raw.frame.with_columns(outcome.lead.fill_null(0.0).alias(_LEAD)))
-        first = pl.col(_LEAD) >= 0
-        chosen = [
-            pl.when(first).then(left).otherwise(right).alias("winner"),
-            pl.when(first).then(right).otherwise(left).alias("loser"),
-            (pl.col(_LEAD) == 0).alias("tie"),
-            first.alias("first"),
-            *(more.alias(name) for name, more in outcome.more.items()),
-        ]
-        return replace(self, raw=raw).table(chosen, out)
-
-    def missing(self, outcome: VoteOutcome, gone: Sequence[pl.Expr]) -> int:
-        """Return how many rows have no outcome, as a word or a series without a game says."""
-        alone = outcome.missing.fill_null(value=False) & ~pl.any_horizontal(pl.lit(value=False), *gone)
-        with self.raw.reading():
-            return int(self.raw.frame.select(alone.sum()).collect(engine="streaming").item())
-
-    def refuse_unread(self, outcome: VoteOutcome, unread: int, against: int) -> None:
-        """Refuse the first row whose cells do not say who won, or whose column of ties says otherwise."""
-        rows = [row for row in (unread, against) if row >= 0]
-        if not rows:
-            return
-        first = min(rows)
-        with self.raw.reading():
-            texts = self.raw.frame.slice(first, 1).select(text_of(name) for name in outcome.columns).collect().row(0)
-        path, row = self.raw.place(first + 1)
-        column = outcome.columns[0]
-        if first == against:
-            what = f"the column {short_repr(self.reading.one('tie'))} says otherwise than {short_repr(texts[0])}"
-            raise InputError(f"{what}; --columns tie= reads the log without it", path=path, row=row, column=column)
-        named = bool(self.reading.one("winner"))
-        if any(text.lower() in EMPTY for text in texts):
-            more = ("tie",) if named else ()
-            raise blank_cell(next(text for text in texts if text.lower() in EMPTY), path, row, column, more=more)
-        shown = " and ".join(short_repr(text) for text in texts)
-        odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
-        step = f"{missing_step(odd)} leaves such rows out"
-        code = "word" if named else "number"
-        raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
-
-    def refuse_mirrored(self, pairs: pl.DataFrame) -> None:
-        """Ask where each row has one that says the same from the other side."""
-        if self.reading.one("mirrored") or pairs["len"].sum() < 4:
-            return
-        turned = pl.col("left") > pl.col("right")
-        even = pairs.group_by(
-            pl.min_horizontal("left", "right").alias("low"),
-            pl.max_horizontal("left", "right").alias("high"),
-            pl.when(turned).then(-pl.col("lead")).otherwise(pl.col("lead")).alias("lead"),
-        ).agg(pl.col("len").filter(turned).sum().alias("one"), pl.col("len").filter(~turned).sum().alias("other"))
-        if bool((even["one"] == even["other"]).all()):
-            raise Unread(
-                "each row has a row that says the same from the other side",
-                "--columns mirrored=halve counts each game once, mirrored=keep twice",
-                code="mirrored",
-                path=self.raw.path,
-            )
+def _read_sides(votes: _Votes) -> ReadTable:
+    """Return votes of two columns of items, and what says which of them won."""
+    if votes.reading.one("winner"):
+        votes.reading = with_sides(votes.raw, votes.reading)
+    reading = votes.reading
+    if not reading.has("left", "right"):
+        raise Unread("which two columns hold the items is not said", "--columns left=____,right=____", code="sides")
+    votes.settle(*([] if words_of_sides(reading) else reading.all("winner")))
+    outcome, against = outcome_of(reading), pl.lit(value=False)
+    if reading.one("tie") and reading.one("winner"):
+        outcome, against = with_flag(outcome, reading)
+    refuse_grouped(votes.raw, list(outcome.columns) if outcome.numbers else [], reading)
+    gone = pl.any_horizontal(pl.lit(value=False), *votes.left_out().values())
+    # Columns of their own: Polars takes long to plan a query in which a long expression stands often.
+    out = (gone | outcome.missing.fill_null(value=False)).alias(_OUT)
+    frame = votes.raw.frame.with_columns(out, outcome.lead.alias(_LEAD), against.alias(_AGAINST))
+    votes.raw = replace(votes.raw, frame=frame)
+    counts = _outcomes(votes, outcome, gone)
+    pairs = _different(votes)
+    items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
+    votes.refuse_items(pl.col(_OUT), items)
+    _refuse_mirrored(votes.raw, reading, pairs)
+    decisive = counts["left"] + counts["right"]
+    if decisive > 5 and not (counts["left"] and counts["right"]):
+        side = votes.sides[0 if counts["left"] else 1]
+        votes.notes.append(f"all {decisive:,} decisive votes are won by the item in {short_repr(side)}")
+    parts = (f"{votes.sides[0]} against {votes.sides[1]}", outcome_says(reading, counts), shown_items(items))
+    return ReadTable(_sided_table(votes, outcome), reading, parts, counts, (*votes.notes,))
 
 
-_DATES: Mapping[str, str] = {
-    "2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d",
-}  # fmt: skip
+def _outcomes(votes: _Votes, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
+    """Return how many votes the left won, the right won, and neither did; cells that say nothing are refused."""
+    lead, kept = pl.col(_LEAD), ~pl.col(_OUT)
+    counts = votes.counted(
+        left=(lead > 0) & kept,
+        right=(lead < 0) & kept,
+        tie=(lead == 0) & kept,
+        missing=pl.col(_OUT) & ~gone,
+        unread_row=lead.is_null() & kept,
+        against_row=pl.col(_AGAINST) & kept,
+    )
+    _refuse_unread(votes, outcome, counts.pop("unread_row"), counts.pop("against_row"))
+    if outcome.numbers:
+        table = replace(votes.raw, frame=votes.raw.frame.filter(kept))
+        refuse_code(table, outcome.numbers, votes.reading, places=outcome.places)
+    if counts["missing"]:
+        words = [word or "an empty cell" for word in votes.reading.words.get("missing", ())]
+        which = f"without an outcome ({', '.join(words)})" if words else "without a game"
+        votes.notes.append(f"rankbench leaves out {count_text(counts['missing'], 'row', which)}")
+    return counts
+
+
+def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: int) -> None:
+    """Refuse the first row whose cells do not say who won, or whose column of ties says otherwise."""
+    rows = [row for row in (unread, against) if row >= 0]
+    if not rows:
+        return
+    raw, first = votes.raw, min(rows)
+    with raw.reading():
+        texts = raw.frame.slice(first, 1).select(text_of(name) for name in outcome.columns).collect().row(0)
+    path, row = raw.place(first + 1)
+    column = outcome.columns[0]
+    if first == against:
+        what = f"the column {short_repr(votes.reading.one('tie'))} says otherwise than {short_repr(texts[0])}"
+        raise InputError(f"{what}; --columns tie= reads the log without it", path=path, row=row, column=column)
+    named = bool(votes.reading.one("winner"))
+    if blank := [text for text in texts if text.lower() in EMPTY]:
+        raise blank_cell(blank[0], path, row, column, more=("tie",) if named else ())
+    shown = " and ".join(short_repr(text) for text in texts)
+    odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
+    step = f"{missing_step(odd)} leaves such rows out"
+    code = "word" if named else "number"
+    raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
+
+
+def _different(votes: _Votes) -> pl.DataFrame:
+    """Return the different votes of the rows that are kept: two items, who won, and how many rows.
+
+    Texts are few and rows are many: rows are grouped as they are.
+    """
+    sides = [pl.col(side).alias(name) for side, name in zip(votes.sides, ("left", "right"), strict=True)]
+    rows = votes.raw.frame.filter(~pl.col(_OUT)).select(*sides, pl.col(_LEAD).sign().alias("lead"))
+    with votes.raw.reading():
+        grouped = rows.group_by("left", "right", "lead").len().collect(engine="streaming")
+    return grouped.with_columns(text_of("left").alias("left"), text_of("right").alias("right"))
+
+
+def _refuse_mirrored(raw: RawTable, reading: Reading, pairs: pl.DataFrame) -> None:
+    """Ask where each row has one that says the same from the other side."""
+    if reading.one("mirrored") or pairs["len"].sum() < 4:
+        return
+    turned = pl.col("left") > pl.col("right")
+    even = pairs.group_by(
+        pl.min_horizontal("left", "right").alias("low"),
+        pl.max_horizontal("left", "right").alias("high"),
+        pl.when(turned).then(-pl.col("lead")).otherwise(pl.col("lead")).alias("lead"),
+    ).agg(pl.col("len").filter(turned).sum().alias("one"), pl.col("len").filter(~turned).sum().alias("other"))
+    if bool((even["one"] == even["other"]).all()):
+        raise Unread(
+            "each row has a row that says the same from the other side",
+            "--columns mirrored=halve counts each game once, mirrored=keep twice",
+            code="mirrored",
+            path=raw.path,
+        )
+
+
+def _sided_table(votes: _Votes, outcome: VoteOutcome) -> RawTable:
+    """Return the votes with winner, loser, tie and side."""
+    left, right = (_plain(votes.raw, side).cast(pl.String) for side in votes.sides)
+    first = pl.col(_LEAD).fill_null(0.0) >= 0
+    chosen = [
+        pl.when(first).then(left).otherwise(right).alias("winner"),
+        pl.when(first).then(right).otherwise(left).alias("loser"),
+        (pl.col(_LEAD) == 0).fill_null(value=False).alias("tie"),
+        first.alias("first"),
+        *(more.alias(name) for name, more in outcome.more.items()),
+    ]
+    return votes.table(chosen, pl.col(_OUT))
+
+
+_DATES: Mapping[str, str] = {"2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d"}
 
 
 def date_format(pattern: str) -> str:
@@ -325,6 +390,6 @@ def date_format(pattern: str) -> str:
         The pattern is not that day.
     """
     found = re.sub("|".join(_DATES), lambda part: _DATES[part[0]], pattern)
-    if not {"%d"} <= set(re.findall("%.", found)) or not re.search("%[Yy]", found) or not re.search("%[mbB]", found):
+    if "%d" not in found or not re.search("%[Yy]", found) or not re.search("%[mbB]", found):
         raise InputError(f"dates={pattern}: write 31 December 2024 as the dates are written, as dates=31/12/24")
     return found

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import name_of, says, text_of
+from rankbench.data.tables.cells import is_flat, name_of, plain_word_of, says, text_of
 from rankbench.errors import InputError, Unread, nearest
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -128,7 +128,7 @@ def _candidates(raw: RawTable, reading: Reading) -> list[str]:
     """Return the columns that may hold items: those without another role, of single values."""
     taken = {name for role, names in reading.columns.items() if role not in ("left", "right") for name in names}
     schema = raw.schema()
-    flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
+    flat = [name for name, dtype in schema.items() if is_flat(dtype)]
     given = [name for name in (reading.one("left"), reading.one("right")) if name]
     found = [name for name in flat if name not in taken]
     return found if len(found) <= _MOST_COLUMNS else [*given, *found[:_MOST_COLUMNS]]
@@ -191,18 +191,19 @@ def _words(rows: pl.LazyFrame, said: pl.Expr, ties: Sequence[str]) -> list[str]:
 
 def _by_words(words: Sequence[str], among: Sequence[str], cells: pl.DataFrame) -> Iterator[SidePair]:
     """Yield the pairs of columns whose names, or the part in which these differ, are all words that there are."""
-    low = {re.sub(r"^(-?\d+)\.0+$", r"\1", word.lower()) for word in words}
+    low = {plain_word_of(word) for word in words}
     if not low:
         return
     for x, y in combinations(among, 2):
         names = {x.strip().lower(), y.strip().lower()}
-        if len(names) == 2 and low <= names:
+        alike = bool(set(cells[x]) & set(cells[y]))
+        if low == names or (len(names) == 2 and low <= names and alike):
             yield SidePair(x, y, "columns")
         parts = differing_words(x, y)
         if parts is None or not low <= set(parts) or names == set(parts):
             continue
         # Parts of names fit many pairs; two columns of one kind of things are meant.
-        if set(cells[x]) & set(cells[y]):
+        if alike:
             yield SidePair(x, y, "parts")
 
 
@@ -234,17 +235,12 @@ def _worded(raw: RawTable, reading: Reading, found: Sequence[SidePair]) -> Readi
     if how != "items":
         of = {"columns": (x.strip(), y.strip()), "parts": differing_words(x, y)}[how]
         for side, part in zip((x, y), of or (), strict=True):
-            if same := tuple(sorted(word for word in words if says_plain(word) == part.lower())):
+            if same := tuple(sorted(word for word in words if plain_word_of(word) == part.lower())):
                 meant[side] = same
     tied = tuple(sorted(word for word in words if word.lower() in TIES))
     if tied := (*reading.words.get("tie", ()), *tied):
         meant["tie"] = tied
     return reading.model_copy(update={"words": {**meant, **reading.words, **({"tie": tied} if tied else {})}})
-
-
-def says_plain(word: str) -> str:
-    """Return a word in small letters, a whole number without its point."""
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", word.lower())
 
 
 def _no_words(raw: RawTable, reading: Reading) -> Unread:
