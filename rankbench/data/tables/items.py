@@ -21,8 +21,9 @@ from rankbench.data.tables.schemas import features, items_schema
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import QUOTED, RawTable, TableCheck
+from rankbench.interfaces.table_check import QUOTED, RawTable, ReadTable, TableCheck
 
 
 class ItemTable(TableKind):
@@ -39,6 +40,8 @@ class ItemTable(TableKind):
     columns: ClassVar[tuple[str, ...]] = ("query_id", "label")
     optional: ClassVar[tuple[str, ...]] = ("item", "x", "name")
     marks: ClassVar[tuple[str, ...]] = ("label",)
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = (("query", "label"),)
+    beside: ClassVar[tuple[str, ...]] = ("item", "x", "name")
     words: ClassVar[str] = "items"
     together: ClassVar[bool] = True
     features: ClassVar[bool] = True
@@ -51,6 +54,13 @@ class ItemTable(TableKind):
             "label": [1.0, 0.0, None, 2.0, 0.0],
             "x": [[0.5, 2.0], [1.5, -1.0], [0.0, 1.0], [3.0, 0.25], [1.0, 1.0]],
         }
+
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return items as they stand, their queries as ``query_id``; features need no role. See `TableKind.read`."""
+        applied = reading.expanded(raw.schema().names())
+        roles = {role: names[0] for role, names in applied.columns.items() if names[0]}
+        own = {name: {"query": "query_id"}.get(role, role) for role, name in roles.items()}
+        return ReadTable(replace(raw, frame=raw.frame.rename(own, strict=False)), applied, (", ".join(own),))
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; features are looked for here, see `TableKind.check`."""
