@@ -19,6 +19,9 @@ EMPTY = (
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 """A number as it is written where nothing else is said."""
 
+_WHOLE = r"^(-?\d+)\.0+$"
+"""A whole number that stands as a float."""
+
 _SIGN = r"(?:\u00b1|\+/-|\+-)"
 _WITH_ERROR = rf"^({NUMBER})\s*%?\s*(?:{_SIGN}\s*{NUMBER}\s*%?|\(\s*{_SIGN}?\s*{NUMBER}\s*%?\s*\))$"
 """A number and its standard error: ``90 ± 1``, ``0.641 (0.008)``."""
@@ -56,9 +59,9 @@ def says(text: pl.Expr, words: Sequence[str]) -> pl.Expr:
 
     A whole number may stand as a float: ``1.0`` is the word 1. The word ``*`` alone is that text.
     """
-    low, plain = text.str.to_lowercase(), [word.strip().lower() for word in words]
+    low, plain = text.str.to_lowercase(), [re.sub(_WHOLE, r"\1", word.strip().lower()) for word in words]
     patterns = [word for word in plain if has_wildcards(word) and word not in ("*", "?")]
-    found = low.str.replace(r"^(-?\d+)\.0+$", "$1").is_in([word for word in plain if word not in patterns])
+    found = low.str.replace(_WHOLE, "$1").is_in([word for word in plain if word not in patterns])
     if patterns:
         found |= low.str.contains(f"(?s)^(?:{'|'.join(map(expression_of, patterns))})$")
     return found

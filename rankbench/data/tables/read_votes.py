@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from rankbench.core.text import count_text, short_repr
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import EMPTY, says, text_of, with_joined
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
 from rankbench.data.tables.doubts import (
@@ -47,11 +47,26 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     """
     said = reading.expanded(raw.schema().names())
     frame, reading = with_joined(raw.frame, said)
-    raw = replace(raw, frame=frame)
+    raw, reading = _each_vote(replace(raw, frame=frame), reading)
     votes = _PairVotes if reading.one("loser") else _SidedVotes
     found = votes(raw, reading).read()
     several = {role: names for role, names in said.columns.items() if len(names) > 1}
     return replace(found, reading=found.reading.with_(several))
+
+
+def _each_vote(raw: RawTable, reading: Reading) -> tuple[RawTable, Reading]:
+    """Return a row for each vote of a row: where several columns name winners, each of them is a vote."""
+    names = reading.all("winner")
+    if len(names) < 2:
+        return raw, reading
+    if reading.one("loser"):
+        raise InputError(f"beside a loser there is one winner, not {listed(list(names))}", path=raw.path)
+    winner = ", ".join(names)
+    votes = pl.concat_list([text_of(name) for name in names]).alias(winner)
+    others = {name for role, some in reading.columns.items() if role != "winner" for name in some}
+    frame = raw.frame.with_columns(votes).explode(winner).drop([name for name in names if name not in others])
+    each = replace(raw, frame=frame, locate=lambda row: raw.place((row - 1) // len(names) + 1))
+    return each, reading.with_({"winner": (winner,)})
 
 
 @dataclass
