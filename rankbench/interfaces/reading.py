@@ -24,6 +24,9 @@ JOINED = frozenset({"left", "right", "query", "item", "system", "task", "judge",
 VALUES = frozenset({"cells", "mirrored", "self", "alike", "numbers", "dates", "control", "predictions", "by"})
 """Roles that name no column: they say how something is read."""
 
+MANY = SEVERAL | JOINED | VALUES | {"winner"}
+"""Roles that may have several columns; where they name winners, each is a vote."""
+
 NO_COLUMNS = VALUES | {"ignore"}
 """Roles whose columns, if they have any, are not read."""
 
@@ -242,7 +245,7 @@ class Reading(Record):
         Raises
         ------
         InputError
-            A column that was named is not there.
+            A column that was named is not there, or a role that one column has is given several.
         """
         said = {role: given for role, given in self.columns.items() if role not in VALUES}
         taken = {name for role, given in said.items() if role != "ignore" for name in given}
@@ -262,6 +265,8 @@ class Reading(Record):
                 elif role != "ignore":
                     raise InputError(f"there is no column {name!r} for the {role}{nearest(name, names)}", column=name)
             full[role] = tuple(dict.fromkeys(found)) or ("",)
+            if len(full[role]) > 1 and role not in MANY:
+                raise InputError(f"one column is the {role}, not {' and '.join(full[role])}", column=full[role][1])
         return self.model_copy(update={"columns": full})
 
     def read(self) -> set[str]:

@@ -23,6 +23,9 @@ EMPTY = (
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 """A number as it is written where nothing else is said."""
 
+_WHOLE = r"^(-?\d+)\.0+$"
+"""A whole number that stands as a float."""
+
 _SIGN = r"(?:\u00b1|\+/-|\+-)"
 _WITH_ERROR = rf"^({NUMBER})\s*%?\s*(?:{_SIGN}\s*{NUMBER}\s*%?|\(\s*{_SIGN}?\s*{NUMBER}\s*%?\s*\))$"
 """A number and its standard error: ``90 ± 1``, ``0.641 (0.008)``."""
@@ -62,7 +65,7 @@ def is_nothing(text: pl.Expr) -> pl.Expr:
 
 def plain_word_of(word: str) -> str:
     """Return a word in small letters, a whole number without its point."""
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", word.strip().lower())
+    return re.sub(_WHOLE, r"\1", word.strip().lower())
 
 
 def says(text: pl.Expr, words: Sequence[str]) -> pl.Expr:
@@ -72,7 +75,7 @@ def says(text: pl.Expr, words: Sequence[str]) -> pl.Expr:
     """
     low, plain = text.str.to_lowercase(), [plain_word_of(word) for word in words]
     patterns = [word for word in plain if has_wildcards(word) and word not in ("*", "?")]
-    found = low.str.replace(r"^(-?\d+)\.0+$", "$1").is_in([word for word in plain if word not in patterns])
+    found = low.str.replace(_WHOLE, "$1").is_in([word for word in plain if word not in patterns])
     if patterns:
         found |= low.str.contains(f"(?s)^(?:{'|'.join(map(expression_of, patterns))})$")
     return found

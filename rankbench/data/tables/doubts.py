@@ -117,8 +117,10 @@ def refuse_code(
         with raw.reading():
             count = columns.select(pl.sum_horizontal((pl.all() == odd).sum())).collect(engine="streaming").item()
         rest = [value for value in some if value != odd]
+        # Two numbers of one column have two keys.
+        shown = list(dict.fromkeys(name.rstrip("\0") for name in names))
         raise Unread(
-            f"{odd:g} stands {_times(count)} in {listed(names)}, apart from {min(rest):g} to {max(rest):g}: "
+            f"{odd:g} stands {_times(count)} in {listed(shown)}, apart from {min(rest):g} to {max(rest):g}: "
             "a number, or a code?",
             f"--words missing={odd:g} leaves such rows out; --words missing= (empty cells alone say missing) reads it "
             "as a number",

@@ -87,6 +87,8 @@ def _a_row_each(raw: RawTable, reading: Reading) -> tuple[RawTable, Reading]:
     winners = reading.all("winner")
     if len(winners) < 2:
         return raw, reading
+    if reading.one("loser"):
+        raise InputError(f"beside a loser there is one winner, not {listed(list(winners))}", path=raw.path)
     name, judge = " | ".join(winners), "\0judge"
     several = pl.concat_list([text_of(winner) for winner in winners]).alias(name)
     judges = pl.lit(pl.Series([list(winners)])).first().alias(judge)

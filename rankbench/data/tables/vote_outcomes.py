@@ -9,7 +9,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import form_of, missing_number, number_of, says, text_of
-from rankbench.data.tables.outcomes import MOST_GAMES, SCORELINE
+from rankbench.data.tables.outcomes import MOST_GAMES
 from rankbench.data.tables.schemas import GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
 from rankbench.errors import Unread
@@ -27,6 +27,10 @@ OUTCOMES = (
     ("left_won", "right_won"),
 )
 """Roles that say who won."""
+
+
+_SCORELINE = r"^(-?\d{1,4})\s*[-:\u2010-\u2015\u2212]\s*(-?\d{1,4})$"
+"""Two scores in one column; one below 0 may be a code."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,8 @@ def _of_two(kind: str) -> Callable[[Reading], VoteOutcome]:
         sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
         wrong = f"{{}} are not {what} of {sides}"
         columns = tuple(dict.fromkeys(names))
-        numbers = dict(zip((f"\0{at}" for at in (0, 1)), values, strict=True)) if len(columns) == 1 else {}
-        numbers = numbers or dict(zip(names, values, strict=True))
+        keys = names if len(columns) == 2 else (names[0], f"{names[0]}\0")
+        numbers = dict(zip(keys, values, strict=True))
         return VoteOutcome(lead, gone, columns, wrong, numbers, places=kind == "place")
 
     return of_two
@@ -174,7 +178,7 @@ def _both(names: tuple[str, str], reading: Reading) -> tuple[list[pl.Expr], pl.E
         (left, out), (right, gone) = (_number(name, reading) for name in names)
         return [left, right], out | gone
     text, words = text_of(names[0]), reading.words.get("missing", ())
-    values = [number_of(text.str.extract(SCORELINE, group)) for group in (1, 2)]
+    values = [number_of(text.str.extract(_SCORELINE, group)) for group in (1, 2)]
     out = _is_missing(text, words)
     for value in values:
         out |= missing_number(text, value, words) if words else pl.lit(value=False)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import is_flat, name_of, plain_word_of, says, text_of
+from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, says, text_of
 from rankbench.errors import InputError, Unread, nearest
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -139,7 +139,8 @@ def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Si
     ties, missing = _told_words(reading)
     said = text_of(reading.one("winner"))
     with raw.reading():
-        rows = raw.frame.filter(~says(said, missing))
+        # What may say nothing is asked about later: with its row, as a blank.
+        rows = raw.frame.filter(~says(said, missing) & ~is_nothing(said))
         sample = rows.head(_SAMPLE).select(
             name_of(reading.one("winner")).alias("\0said"), *(name_of(name).alias(name) for name in among)
         )
@@ -197,9 +198,10 @@ def _by_words(words: Sequence[str], among: Sequence[str], cells: pl.DataFrame) -
     for x, y in combinations(among, 2):
         names = {x.strip().lower(), y.strip().lower()}
         alike = bool(set(cells[x]) & set(cells[y]))
-        if low == names or (len(names) == 2 and low <= names and alike):
-            yield SidePair(x, y, "columns")
         parts = differing_words(x, y)
+        # A column that is never named is the other one only where it is called alike or holds the same things.
+        if len(names) == 2 and low <= names and (low == names or parts or alike):
+            yield SidePair(x, y, "columns")
         if parts is None or not low <= set(parts) or names == set(parts):
             continue
         # Parts of names fit many pairs; two columns of one kind of things are meant.
@@ -214,7 +216,7 @@ def _worded(raw: RawTable, reading: Reading, found: Sequence[SidePair]) -> Readi
     ties, missing = _told_words(reading)
     said = text_of(reading.one("winner"))
     with raw.reading():
-        rows = raw.frame.filter(~says(said, missing))
+        rows = raw.frame.filter(~says(said, missing) & ~is_nothing(said))
         words = rows.select(said=said).unique().head(_MOST_WORDS + 1).collect(engine="streaming")["said"].to_list()
         own = [word.lower() for word in (*ties, *(words if hows != {"items"} else []), x, y)]
         named = raw.frame.select(
@@ -238,8 +240,7 @@ def _worded(raw: RawTable, reading: Reading, found: Sequence[SidePair]) -> Readi
             if same := tuple(sorted(word for word in words if plain_word_of(word) == part.lower())):
                 meant[side] = same
     tied = tuple(sorted(word for word in words if word.lower() in TIES))
-    if tied := (*reading.words.get("tie", ()), *tied):
-        meant["tie"] = tied
+    tied = tuple(dict.fromkeys((*reading.words.get("tie", ()), *tied)))
     return reading.model_copy(update={"words": {**meant, **reading.words, **({"tie": tied} if tied else {})}})
 
 

@@ -1,0 +1,141 @@
+"""A table of files: how rankbench reads each as it stands, or what it asks; and what is in it, counted by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from rankbench.data.readings.find import ENDING, Asked, read_table
+from rankbench.data.tables.kinds import table_kind_of
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.table_check import RawTable, ReadTable
+
+Case = Mapping[str, Any]
+
+
+def cases() -> dict[str, Case]:
+    """Return all cases by name."""
+    found: dict[str, Case] = {}
+    for path in sorted((Path(__file__).parent / "reading_cases").glob("*.toml")):
+        for case in tomllib.loads(path.read_text(encoding="utf-8"))["case"]:
+            assert case["name"] not in found, f"{case['name']} is there twice"
+            found[case["name"]] = {"file": f"{path.stem}.csv", **case}
+    return found
+
+
+CASES = cases()
+RIGHT = ("pairs", "ballots", "lists", "scores", "less", "beside")
+"""Keys of right answers."""
+
+
+def table(case: Case, folder: Path) -> RawTable:
+    """Return the file of a case as a reader gives it: texts of CSV, typed values of JSON."""
+    path, text = folder / case["file"], case["text"].lstrip("\n").removeprefix("\ufeff")
+    if path.suffix == ".csv":
+        line = text.partition("\n")[0]
+        frame = pl.read_csv(io.StringIO(text), infer_schema=False, separator=max(",\t;", key=line.count))
+        return RawTable(frame.lazy(), path, 1)
+    rows = json.loads(text) if path.suffix == ".json" else [json.loads(line) for line in text.splitlines()]
+    return RawTable(pl.DataFrame(rows, infer_schema_length=None, strict=False).lazy(), path)
+
+
+def read(case: Case, folder: Path, told: Mapping[str, Any]) -> ReadTable:
+    """Return what rankbench reads after it was told some options."""
+    said = {name: told.get(name, "") for name in ("columns", "words", "format")}
+    return read_table(table(case, folder), Asked.from_options(**said, wanted=case.get("wanted", "judgments")))
+
+
+def checked(found: ReadTable) -> pl.DataFrame:
+    """Return a table after the check of its kind."""
+    check = table_kind_of(found.reading).check(found.table)()
+    frame = pl.concat([check.feed(batch) for batch in found.table.batches()])
+    check.end()
+    return frame
+
+
+def tellings(case: Case) -> list[dict[str, Any]]:
+    """Return what is told of a file, one after the other; each may have an outcome of its own."""
+    told = case.get("told", [])
+    common = {key: case[key] for key in RIGHT if key in case}
+    return [{**({} if "asks" in one else common), **one} for one in (told if isinstance(told, list) else [told])]
+
+
+def votes_of(frame: pl.DataFrame) -> dict[str, float]:
+    """Return how many votes, by weight, say that one item beats another, ``x>y``, or that neither did, ``x=y``."""
+    found: Counter[str] = Counter()
+    for row in frame.iter_rows(named=True):
+        sign = "=" if row.get("tie") else ">"
+        pair = (row["winner"], row["loser"])
+        found[sign.join(sorted(pair) if sign == "=" else pair)] += row.get("weight", 1) * row.get("count", 1)
+    return dict(found)
+
+
+def ballots_of(frame: pl.DataFrame) -> dict[str, float]:
+    """Return how many ballots, by weight, are ``x>y=z``."""
+    found: Counter[str] = Counter()
+    for row in frame.iter_rows(named=True):
+        text = ">".join("=".join(sorted(place)) for place in row["ranking"])
+        found[text] += row.get("weight", 1) * row.get("count", 1)
+    return dict(found)
+
+
+def expect(right: Mapping[str, Any], found: ReadTable) -> None:
+    """Compare a table with what was counted by hand."""
+    frame = checked(found)
+    assert {"pairs", "ballots", "lists", "scores"} & set(right)
+    if "pairs" in right:
+        assert votes_of(frame) == pytest.approx(right["pairs"])
+    if "ballots" in right:
+        assert ballots_of(frame) == pytest.approx(right["ballots"])
+    if "lists" in right:
+        assert [list(row) for row in frame.rows()] == right["lists"]
+    for name, values in right.get("beside", {}).items():
+        assert [str(value) for value in frame[name]] == values
+
+
+def expect_question(asked: Mapping[str, Any], case: Case, folder: Path, told: Mapping[str, Any]) -> None:
+    """Expect the question, or the error, of a code and a row."""
+    with pytest.raises(InputError) as caught:
+        checked(read(case, folder, told))
+    code = caught.value.code if isinstance(caught.value, Unread) else "input"
+    assert code == asked["asks"], str(caught.value)
+    assert "row" not in asked or caught.value.row == asked["row"], str(caught.value)
+    # No answer is given with the question.
+    assert "=*" not in str(caught.value).replace("name=*", "")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_file_is_read_rightly_or_asked_about(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    assert ("asks" in case) != ("source" in case)
+    if "asks" in case:
+        expect_question(case, case, tmp_path, {})
+    else:
+        found = read(case, tmp_path, {})
+        assert found.reading.source == case["source"]
+        expect(case, found)
+    for told in tellings(case):
+        if "asks" in told:
+            expect_question(told, case, tmp_path, told)
+        else:
+            expect(told, read(case, tmp_path, told))
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if any(key in case for key in RIGHT)])
+def test_a_reading_survives_its_file(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    told = next((one for one in tellings(case) if "asks" not in one), {})
+    found = read(case, tmp_path, told)
+    path = tmp_path / (case["file"] + ENDING)
+    path.write_text(found.reading.to_toml(), encoding="utf-8")
+    again = read(case, tmp_path, {})
+    assert again.reading.source == path.name
+    assert checked(again).equals(checked(found))
