@@ -134,15 +134,6 @@ VOTES = [name for name, entry in FORMATS.items() if entry["kind"] == "votes" and
 """Formats of votes, from tables."""
 
 STANDARD = {"query_id", "winner", "loser", "tie", "first", "judge", "time", "count", "weight"}
-TWO_WINNERS = pytest.mark.xfail(reason="one column of winners is read, of several", strict=True)
-AGREE_IN_ALL = pytest.mark.xfail(reason="rows that are left out must agree as well", strict=True)
-SLOW = pytest.mark.xfail(reason="six rows of graded preferences take ten seconds of processor", run=False)
-LATER = pytest.mark.xfail(reason="counts are checked after the reading", strict=True)
-
-
-def marked(**marks: pytest.MarkDecorator) -> list[Any]:
-    by_name = {name.replace("_", "-"): mark for name, mark in marks.items()}
-    return [pytest.param(name, marks=by_name.get(name, ())) for name in VOTES]
 
 
 def table(name: str, part: str) -> RawTable:
@@ -165,10 +156,7 @@ def read(name: str, part: str, by: str) -> ReadTable | None:
     return found if isinstance(found, ReadTable) else None
 
 
-GAPS = {"mt_bench_pair": TWO_WINNERS, "pandalm": TWO_WINNERS, "kaggle_nba_games": AGREE_IN_ALL}
-
-
-@pytest.mark.parametrize("name", marked(**GAPS, alpaca_eval_annotations=SLOW))
+@pytest.mark.parametrize("name", VOTES)
 def test_an_example_is_read_rightly(name: str) -> None:
     # Right answers come from an own fit of Firth's penalized likelihood by scipy, rounded to four digits.
     found = read(name, "example", name)
@@ -181,7 +169,7 @@ def test_an_example_is_read_rightly(name: str) -> None:
         assert dict(scores.select("item", "score").iter_rows()) == pytest.approx(right, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", marked(r_frequencies=LATER, alpaca_eval_annotations=SLOW))
+@pytest.mark.parametrize("name", VOTES)
 def test_a_look_alike_is_not_read(name: str) -> None:
     assert read(name, "unlike", name) is None
 

@@ -14,7 +14,7 @@ from rankbench.core.component import Record, first_problem
 from rankbench.core.text import listed
 from rankbench.data.tables.doubts import first_cells, numbers_rows
 from rankbench.data.tables.kinds import applied
-from rankbench.data.tables.read_votes import disagreement
+from rankbench.data.tables.read_votes import outcome_disagreement
 from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.reading import Names, Reading, fits
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -168,7 +168,7 @@ def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str
         raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known", path=raw.path)
     reading = entry.reading.adding(told)
     try:
-        if entry.agree and (odd := disagreement(raw, reading, entry.agree)):
+        if entry.agree and (odd := outcome_disagreement(raw, reading, entry.agree)):
             return odd
         return applied(raw, reading)
     except Unread as error:

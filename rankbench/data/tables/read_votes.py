@@ -57,7 +57,7 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     return replace(found, reading=found.reading.with_(columns))
 
 
-def disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
+def outcome_disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
     """Return what is wrong where other columns do not say the same of who won; empty: they do.
 
     Parameters
@@ -92,7 +92,8 @@ def _a_row_each(raw: RawTable, reading: Reading) -> tuple[RawTable, Reading]:
     name, judge = " | ".join(winners), "\0judge"
     several = pl.concat_list([text_of(winner) for winner in winners]).alias(name)
     judges = pl.lit(pl.Series([list(winners)])).first().alias(judge)
-    frame = raw.frame.with_columns(several, judges).explode(name, judge)
+    others = {one for role, names in reading.columns.items() if role not in ("winner", "judge") for one in names}
+    frame = raw.frame.with_columns(several, judges).explode(name, judge).drop(set(winners) - others)
     if reading.all("judge") == winners:
         reading = reading.with_({"judge": (judge,)})
 
