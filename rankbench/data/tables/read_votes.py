@@ -23,7 +23,14 @@ from rankbench.data.tables.doubts import (
     refuse_third,
 )
 from rankbench.data.tables.sides import LEFT_OUT
-from rankbench.data.tables.vote_outcomes import VoteOutcome, missing_step, outcome_of, outcome_says, with_flag
+from rankbench.data.tables.vote_outcomes import (
+    VoteOutcome,
+    missing_step,
+    outcome_of,
+    outcome_says,
+    with_flag,
+    with_numbers,
+)
 from rankbench.data.tables.vote_sides import shown_items, with_sides, words_of_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread
@@ -69,12 +76,13 @@ def outcome_disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
         Columns of the other outcome, by role.
     """
     sides = {role: reading.columns[role] for role in ("left", "right")}
-    first = outcome_of(reading)
-    other = outcome_of(reading.model_copy(update={"columns": {**sides, **agree}}))
+    says_too = reading.model_copy(update={"columns": {**sides, **agree}})
+    first, other = outcome_of(reading), outcome_of(says_too)
     out = pl.any_horizontal(first.missing, *_Votes(raw, reading).left_out().values())
     differ = (first.lead.sign() != other.lead.sign()).fill_null(value=True) & ~out.fill_null(value=False)
     with raw.reading():
-        rows = raw.frame.with_row_index(_OUT).filter(differ).select(_OUT).head(1).collect(engine="streaming")
+        frame = with_numbers(with_numbers(raw.frame, reading), says_too)
+        rows = frame.with_row_index(_OUT).filter(differ).select(_OUT).head(1).collect(engine="streaming")
     for row in rows[_OUT]:
         both = listed([name for names in agree.values() for name in names])
         place = raw.place(row + 1)[1]
@@ -269,6 +277,7 @@ def _read_sides(votes: _Votes) -> ReadTable:
     if not reading.has("left", "right"):
         raise Unread("which two columns hold the items is not said", "--columns left=____,right=____", code="sides")
     votes.settle(*([] if words_of_sides(reading) else reading.all("winner")))
+    votes.raw = replace(votes.raw, frame=with_numbers(votes.raw.frame, reading))
     outcome, against = outcome_of(reading), pl.lit(value=False)
     if reading.one("tie") and reading.one("winner"):
         outcome, against = with_flag(outcome, reading)

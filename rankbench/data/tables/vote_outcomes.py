@@ -33,6 +33,9 @@ _SCORELINE = r"^(-?\d{1,4})\s*[-:\u2010-\u2015\u2212]\s*(-?\d{1,4})$"
 """Two scores in one column; one below 0 may be a code."""
 
 
+_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+
+
 @dataclass(frozen=True)
 class VoteOutcome:
     """The outcome of each row, as expressions.
@@ -86,9 +89,35 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
 
 
 def outcome_of(reading: Reading) -> VoteOutcome:
-    """Return who won, of a reading with two columns of items and what says which of them did."""
+    """Return who won, of a table `with_numbers` and with two columns of items."""
     roles = outcome_roles(reading)
     return _OF[roles](reading)
+
+
+def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
+    """Return a table with the numbers that say who won as columns of their own, from which `outcome_of` goes on.
+
+    Polars takes seconds to plan a query in which a long expression stands in others again and again.
+    """
+    roles = [role for role in (*outcome_roles(reading), "tie", "ties") if reading.one(role) and role != "winner"]
+    names = [reading.one(role) for role in roles]
+    found = dict[str, pl.Expr]()
+    for name in names:
+        text = text_of(name)
+        if names.count(name) > 1:
+            lines = {f"{_number_of(name)}{at}": text.str.extract(_SCORELINE, at) for at in (1, 2)}
+            found |= {alias: number_of(part) for alias, part in lines.items()}
+        else:
+            flag = text.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Float64)
+            flags = any(role in ("left_won", "right_won", "tie") for role in roles)
+            number = number_of(text, form_of(reading))
+            found[_number_of(name)] = pl.coalesce(flag, number) if flags else number
+    return frame.with_columns(value.alias(alias) for alias, value in found.items())
+
+
+def _number_of(name: str) -> str:
+    """Return the column of a column's numbers."""
+    return f"\0number {name}"
 
 
 def _of_words(reading: Reading) -> VoteOutcome:
@@ -120,7 +149,7 @@ def _is_missing(text: pl.Expr, words: tuple[str, ...]) -> pl.Expr:
 def _number(name: str, reading: Reading) -> tuple[pl.Expr, pl.Expr]:
     """Return the number of a column, and where it is missing."""
     text, words = text_of(name), reading.words.get("missing", ())
-    value = number_of(text, form_of(reading))
+    value = pl.col(_number_of(name))
     return value, missing_number(text, value, words) if words else pl.lit(value=False)
 
 
@@ -178,7 +207,7 @@ def _both(names: tuple[str, str], reading: Reading) -> tuple[list[pl.Expr], pl.E
         (left, out), (right, gone) = (_number(name, reading) for name in names)
         return [left, right], out | gone
     text, words = text_of(names[0]), reading.words.get("missing", ())
-    values = [number_of(text.str.extract(_SCORELINE, group)) for group in (1, 2)]
+    values = [pl.col(f"{_number_of(names[0])}{at}") for at in (1, 2)]
     out = _is_missing(text, words)
     for value in values:
         out |= missing_number(text, value, words) if words else pl.lit(value=False)
@@ -187,6 +216,7 @@ def _both(names: tuple[str, str], reading: Reading) -> tuple[list[pl.Expr], pl.E
 
 def _of_games(reading: Reading) -> VoteOutcome:
     names = tuple(reading.one(role) for role in ("left_wins", "right_wins", "ties") if reading.one(role))
+    names = names if len(names) > 2 or not reading.one("tie") else (*names, reading.one("tie"))
     both = [_number(name, reading) for name in names]
     if names[0] == names[1]:
         values, out = _both((names[0], names[1]), reading)
@@ -203,16 +233,10 @@ def _of_games(reading: Reading) -> VoteOutcome:
     return VoteOutcome(lead, out, tuple(dict.fromkeys(names)), wrong, {}, dict(zip(GAMES, games, strict=True)))
 
 
-_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
-
-
 def _of_flags(reading: Reading) -> VoteOutcome:
     names = tuple(reading.one(role) for role in ("left_won", "right_won", "tie") if reading.one(role))
     words = reading.words.get("missing", ())
-    values = [
-        pl.coalesce(text_of(name).str.to_lowercase().replace_strict(_TRUTH, default=None), number_of(text_of(name)))
-        for name in names
-    ]
+    values = [pl.col(_number_of(name)) for name in names]
     won, lost = values[:2]
     half = (won == 0.5) & (lost == 0.5)
     tied = values[2] if len(values) > 2 else ((won == 0) & (lost == 0)).cast(pl.Float64)
@@ -239,8 +263,7 @@ _OF: dict[tuple[str, ...], Callable[[Reading], VoteOutcome]] = {
 def with_flag(outcome: VoteOutcome, reading: Reading) -> tuple[VoteOutcome, pl.Expr]:
     """Return an outcome by words beside a column of ties, and where the two contradict each other."""
     name = reading.one("tie")
-    text = text_of(name)
-    flag = pl.coalesce(text.str.to_lowercase().replace_strict(_TRUTH, default=None), number_of(text)) == 1
+    flag = pl.col(_number_of(name)) == 1
     said = text_of(outcome.columns[0])
     blank = (said == "") | said.str.to_lowercase().is_in(["null", "none", "nan", "na"])
     against = ((flag & (outcome.lead != 0)) | (~flag & (outcome.lead == 0))).fill_null(value=False)
