@@ -35,6 +35,9 @@ MEANINGS = ("left", "right", "tie", "missing", "last", "more", "less", "name")
 
 _KEY = r'(?:\s*"((?:[^"]|"")*)"\s*|([^=,]*))='
 _NAME = r'(?:\s*"((?:[^"]|"")*)"\s*|((?!\s*")[^,|]*))'
+_PARTS = re.compile(r'((?:"(?:[^"]|"")*"|[^";])*)(?:;|\Z)')
+"""Columns, words and format of a reading as one text."""
+
 _HEAD, _CELL = re.compile(_KEY), re.compile(_NAME + r"(?=[,|]|\Z)")
 
 
@@ -97,13 +100,18 @@ def _no_grammar(part: str, what: str) -> InputError:
     return InputError(f"{what} are given as {which}, a name with a comma or a bar between double quotes, not {part!r}")
 
 
+def with_told(told: str, role: str, name: str) -> str:
+    """Return what is told of columns, with another one for a role; see `Reading.text`."""
+    return Reading.parsed(told).with_({role: (name,)}).text()
+
+
 def names_text(names: Mapping[str, Iterable[str]]) -> str:
     """Return what `said_names` takes apart again."""
     return ",".join(f"{_quoted(role)}={'|'.join(map(_quoted, given))}" for role, given in names.items())
 
 
 def _quoted(name: str) -> str:
-    plain = name == name.strip() and not set(',|="') & set(name)
+    plain = name == name.strip() and not set(',|=";') & set(name)
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
@@ -167,6 +175,20 @@ class Reading(Record):
         return cls(columns=said_names(columns), words=said_names(words, "words"))
 
     @classmethod
+    def parsed(cls, text: str) -> Self:
+        """Return the reading of a text: columns, words and a format, with semicolons between; see `text`."""
+        parts = [part.strip() for part in _PARTS.findall(text)] if text else []
+        columns, words, name = [*parts, "", "", ""][:3]
+        return cls.told(columns, words).model_copy(update={"format": name})
+
+    def text(self) -> str:
+        """Return what `parsed` takes apart again: ``left=home,right=visitor,winner=result; home=H,visitor=A``."""
+        parts = [names_text(self.columns), names_text(self.words), self.format]
+        while parts and not parts[-1]:
+            parts.pop()
+        return "; ".join(parts)
+
+    @classmethod
     def from_toml(cls, data: Mapping[str, Any], source: str) -> Self:
         """Return the reading of a TOML table; a text stands for a list of it alone.
 
@@ -200,7 +222,7 @@ class Reading(Record):
         return "\n".join(lines) + "\n"
 
     def __bool__(self) -> bool:
-        return bool(self.columns or self.words or self.rows or self.where or self.unless or self.turned or self.split)
+        return any(getattr(self, name) for name in type(self).model_fields if name not in ("source", "known"))
 
     def one(self, role: str) -> str:
         """Return the first column of a role; empty: it has none."""
@@ -227,7 +249,10 @@ class Reading(Record):
             update[name] = {**getattr(self, name), **getattr(other, name)}
         update |= {"rows": other.rows or self.rows, "split": {**self.split, **other.split}}
         if other:
-            update["source"] = f"{self.source}, {other.source}" if self else other.source
+            update["source"] = (
+                f"{self.source}, {other.source}" if self and other.source != self.source else other.source
+            )
+        update["format"] = other.format or self.format
         return self.model_copy(update=update)
 
     def without(self, *roles: str) -> Self:

@@ -67,6 +67,10 @@ class RawTable:
     other_header : callable, optional
         Returns the table with its first line as a row, where it was taken for the names of the columns, and the other
         way round. None: there is no question which it is.
+    nested : callable, optional
+        Returns the table of the rows at a path in nested JSON: see `rankbench.data.readers.paths`.
+    refusal : InputError, optional
+        What is wrong with a file that is a table by such a path alone.
     lacking : mapping of str to Path
         Columns that one of several files lacks, with this file.
     """
@@ -83,6 +87,8 @@ class RawTable:
     filtered: bool = False
     in_schema: bool = False
     other_header: Callable[[], RawTable] | None = None
+    nested: Callable[[str], RawTable] | None = None
+    refusal: InputError | None = None
     lacking: Mapping[str, Path | None] = field(default_factory=dict)
 
     def schema(self) -> pl.Schema:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +11,10 @@ import polars as pl
 from rankbench.data.readers.choose import is_pattern, part_files
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet import MANIFEST, Manifest
-from rankbench.data.tables.column_roles import as_comparisons
-from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
+from rankbench.data.tables.read_votes import votes_as_read
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import existing
+from rankbench.interfaces.reading import Reading
 
 ROW = "row"
 """Column of the number of a judgment, where every judgment is a cluster of its own."""
@@ -40,13 +39,13 @@ class LogRows:
         Rows of the log before these.
     files : tuple of (str, int, int, int)
         Absolute path, size in bytes, first row and number of rows to take.
-    roles : mapping of str to str, or None
+    reading : Reading or None
         See `ParquetLog`.
     """
 
     first: int
     files: tuple[tuple[str, int, int, int], ...]
-    roles: Mapping[str, str] | None
+    reading: Reading | None
 
     def unreadable(self) -> str | None:
         """Return the first file that is not here, or is not the one that was meant."""
@@ -61,7 +60,7 @@ class LogRows:
     def frame(self) -> pl.LazyFrame:
         """Return the rows."""
         pieces = [pl.scan_parquet(path, glob=False).slice(begin, count) for path, _, begin, count in self.files]
-        return _read_as(pl.concat(pieces), self.roles)
+        return _read_as(pl.concat(pieces), self.reading)
 
 
 @dataclass(frozen=True)
@@ -74,14 +73,13 @@ class ParquetLog:
         The file, or the folder.
     files : tuple of ParquetFile
         Without empty ones.
-    roles : mapping of str to str, or None
-        Columns by role, as `rankbench.data.tables.sides.decided` returns them; None: they have the
-        schema's names.
+    reading : Reading or None
+        The meanings of its columns, as they were applied; None: they have the schema's names.
     """
 
     path: Path
     files: tuple[ParquetFile, ...]
-    roles: Mapping[str, str] | None = None
+    reading: Reading | None = None
 
     @property
     def rows(self) -> int:
@@ -94,7 +92,7 @@ class ParquetLog:
 
     def frame(self) -> pl.LazyFrame:
         """Return the whole log; what is in its rows has not been checked, so that times may be texts."""
-        return _read_as(self.raw(), self.roles)
+        return _read_as(self.raw(), self.reading)
 
     def cut(self, first: int, count: int) -> LogRows:
         """Return at most `count` rows from row `first` on."""
@@ -105,7 +103,7 @@ class ParquetLog:
             if low < high:
                 found.append((str(file.path.resolve()), file.size, low - begin, high - low))
             begin += file.rows
-        return LogRows(first, tuple(found), self.roles)
+        return LogRows(first, tuple(found), self.reading)
 
     def located(self, error: InputError) -> InputError:
         """Return an error about a row of the log as one about a row of its file."""
@@ -119,19 +117,19 @@ class ParquetLog:
         return InputError(error.message, path=self.path, row=row, column=error.column)
 
 
-def _read_as(raw: pl.LazyFrame, roles: Mapping[str, str] | None) -> pl.LazyFrame:
-    return raw if roles is None else as_comparisons(raw, roles).drop(SAID, CONTRADICTED, MARKED, strict=False)
+def _read_as(raw: pl.LazyFrame, reading: Reading | None) -> pl.LazyFrame:
+    return raw if reading is None else votes_as_read(raw, reading)
 
 
-def parquet_log(path: Path, roles: Mapping[str, str] | None = None) -> ParquetLog:
+def parquet_log(path: Path, reading: Reading | None = None) -> ParquetLog:
     """Return a log in Parquet.
 
     Parameters
     ----------
     path : Path
         A Parquet file, a folder made by ``rankbench data convert``, a folder of such files, or a pattern.
-    roles : mapping of str to str, optional
-        Columns of files by role.
+    reading : Reading, optional
+        Meanings of the columns of files.
 
     Raises
     ------
@@ -144,7 +142,7 @@ def parquet_log(path: Path, roles: Mapping[str, str] | None = None) -> ParquetLo
         shards = [(path / shard.file, shard.rows) for shard in manifest.shards if shard.rows]
         return ParquetLog(path, tuple(ParquetFile(file, rows, file.stat().st_size) for file, rows in shards))
     parts = part_files(path) if path.is_dir() or is_pattern(path) else [existing(path)]
-    return ParquetLog(path, tuple(filter(lambda file: file.rows, map(_parquet_file, parts))), roles)
+    return ParquetLog(path, tuple(filter(lambda file: file.rows, map(_parquet_file, parts))), reading)
 
 
 def _parquet_file(path: Path) -> ParquetFile:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar
@@ -15,6 +16,7 @@ import polars as pl
 
 from rankbench.core.text import listed, numbered
 from rankbench.data.readers.frame_source import readable
+from rankbench.data.readers.json import nested_rows
 from rankbench.data.readers.parquet_footer import check_row_groups
 from rankbench.data.readers.unpacked import head, unpacked_name
 from rankbench.data.tables.checks import TableReader, checked_table, recognized, table_of
@@ -67,10 +69,13 @@ class PartsReader(TableReader):
             return RawTable(scan_parts(path), path, locate=lambda row: _located(parts, row))
         ((cls, _),) = _by_reader(path).items()
         parts = [cls().raw(file) for file in files]
+        if parts[0].refusal is not None:
+            return RawTable(pl.LazyFrame(), path, nested=nested_rows(files), refusal=parts[0].refusal)
         usual = recognized(parts[0].schema().names())
         if parts[0].in_schema or (usual is not None and usual.together):
             return RawTable(_of_parts(cls(), parts, files, path), path, in_schema=True)
-        return _joined(parts, path)
+        joined = _joined(parts, path)
+        return replace(joined, nested=nested_rows(files)) if parts[0].nested is not None else joined
 
 
 def is_pattern(path: Path) -> bool:

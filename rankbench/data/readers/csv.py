@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import ClassVar
@@ -17,9 +18,9 @@ from pydantic import Field
 from rankbench.core.text import listed, short_repr
 from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import scannable
-from rankbench.data.tables.checks import TableReader, clear, knows, recognized
-from rankbench.data.tables.kinds import table_kinds
-from rankbench.errors import InputError
+from rankbench.data.readings.standard import are_known
+from rankbench.data.tables.checks import TableReader
+from rankbench.errors import InputError, Unread
 from rankbench.interfaces.dataset import existing, remark
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 
@@ -60,8 +61,7 @@ class CsvReader(TableReader):
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in re.split(rb"[,\t;|]", head.split(b"\n", 1)[0])}
-        columns = [name.decode("utf-8", "replace") for name in names]
-        return clear(columns) or any(knows(kind, columns) for kind in table_kinds())
+        return are_known([name.decode("utf-8", "replace") for name in names])
 
     def raw(self, path: Path) -> RawTable:
         """Return the table, all of it texts; see `Reader.raw`."""
@@ -70,9 +70,8 @@ class CsvReader(TableReader):
         form = _Form.of_file(path)
         if self.header is not None:
             return _table(path, form, blank, headed=self.header)
-        headed = _headed(form)
-        found = _table(path, form, blank, headed=headed)
-        return replace(found, other_header=lambda: _table(path, form, blank, headed=not headed))
+        other = partial(_table, path, form, blank, headed=False)
+        return replace(_table(path, form, blank, headed=True), other_header=other, refusal=_like_others(path, form))
 
 
 def _table(path: Path, form: _Form, blank: bool, *, headed: bool) -> RawTable:
@@ -162,15 +161,19 @@ def _is_comment(lines: Sequence[str]) -> bool:
     return bool(counts) and all(few < more for few, more in counts)
 
 
-def _headed(form: _Form) -> bool:
-    """Return whether the first row names the columns: it does unless it is a row like others."""
+def _like_others(path: Path, form: _Form) -> Unread | None:
+    """Return the question whether the first row names the columns, where it looks like the others; None: it does."""
     names = form.first
-    if len(names) < 2 or names == [str(number) for number in range(len(names))]:
-        return True
-    if recognized(names) is not None or any(knows(kind, names) for kind in table_kinds()):
-        return True
-    again = any(name and any(row[at : at + 1] == [name] for row in form.rows) for at, name in enumerate(names))
-    return not again
+    numbered = names == [str(number) for number in range(len(names))]
+    again = [name for at, name in enumerate(names) if name and any(row[at : at + 1] == [name] for row in form.rows)]
+    if len(names) < 2 or numbered or not again or are_known(names):
+        return None
+    return Unread(
+        f"does the first row name the columns, or is it one as the others? {short_repr(again[0])} stands below as well",
+        "--reader csv:header=false calls the columns 1, 2, ..; --reader csv:header=true takes the first row for names",
+        code="header",
+        path=path,
+    )
 
 
 def _with_points(raw: pl.LazyFrame, form: _Form) -> pl.LazyFrame:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import glob
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
 
-from rankbench.core.text import count_text, listed
+from rankbench.core.text import count_text
 from rankbench.data.readers.json_values import (
     DECODER,
     NO_OBJECT,
@@ -21,6 +22,7 @@ from rankbench.data.readers.json_values import (
     json_bytes,
     refusal,
 )
+from rankbench.data.readers.paths import rows_at, shape_of
 from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import head, held, scannable
 from rankbench.data.tables.checks import TableReader
@@ -68,8 +70,8 @@ class NdjsonReader(TableReader):
         if nested and _some_lists_in_lists(raw):
             _check_lines(path)
             rows = (json.loads(line) for _, line in numbered_lines(path) if line.strip())
-            return _of_rows(rows, path)
-        return RawTable(raw, path, diagnose=lambda: _check_lines(path))
+            return replace(_of_rows(rows, path), nested=nested_rows([path]))
+        return RawTable(raw, path, diagnose=lambda: _check_lines(path), nested=nested_rows([path]))
 
 
 def _check_lines(path: Path) -> None:
@@ -121,12 +123,6 @@ def _object(row: Any) -> dict[str, Any]:
     return row
 
 
-_LM_EVAL = (
-    ". Results of lm-eval are one model's: write one table of all models, scores.csv, with columns model, task and "
-    "score, and rank it: rankbench rank scores.csv"
-)
-
-
 class JsonReader(TableReader):
     """A JSON array with an object a row, or an object with a list a column.
 
@@ -158,8 +154,51 @@ class JsonReader(TableReader):
         if first[:1] != b"[" and _an_object_a_line(first):
             return NdjsonReader().raw(path)
         text = JsonText(path)
-        rows = text.rows() if text.peek() == "[" else _rows_of_object(text)
-        return _of_rows(rows, path)
+        if text.peek() == "[":
+            return replace(_of_rows(text.rows(), path), nested=nested_rows([path]))
+        try:
+            return replace(_of_rows(_rows_of_object(text), path), nested=nested_rows([path]))
+        except InputError as error:
+            if error.row is not None:
+                raise
+            return RawTable(pl.LazyFrame(), path, nested=nested_rows([path]), refusal=error)
+
+
+def nested_rows(files: Sequence[Path]) -> Callable[[str], RawTable]:
+    """Return what reads the rows at a path of JSON files: see `rankbench.data.readers.paths.rows_at`.
+
+    Each has the columns ``_row``, the number of the entry of its file, and ``_folder`` and ``_file``, their names.
+    """
+
+    def entries(file: Path) -> Iterator[Any]:
+        text = JsonText(file)
+        if text.peek() == "[":
+            yield from text.rows()
+        while text.peek():
+            yield text.value()
+
+    def found(path: str) -> Iterator[dict[str, Any]]:
+        for file in files:
+            own = {"_folder": file.resolve().parent.name, "_file": file.name.split(".", 1)[0]}
+            some = False
+            for number, entry in enumerate(entries(file)):
+                for row in rows_at(entry, path, {"_row": str(number), **own}):
+                    some = True
+                    yield row
+                if not some and number >= _ENTRIES:
+                    break
+
+    def table(path: str) -> RawTable:
+        if next(found(path), None) is None:
+            raise InputError(f"there are no rows at {path}", path=files[0])
+        several = files[0] if len(files) == 1 else files[0].parent
+        return replace(_of_rows(found(path), several), locate=lambda row: (several, None))
+
+    return table
+
+
+_ENTRIES = 5
+"""Entries of a file of which one has rows at a path, if there are any."""
 
 
 def _scanned(source: Path | bytes) -> pl.LazyFrame:
@@ -176,6 +215,7 @@ def _of_rows(rows: Iterable[dict[str, Any]], path: Path) -> RawTable:
         for number, row in enumerate(rows, 1):
             try:
                 if any(isinstance(value, list | dict) for value in row.values()):
+                    row = _with_fields(row)
                     deep = {name for name, value in row.items() if _holds_object(value)}
                     nested.update(deep)
                     row = {name: _plain(value) for name, value in row.items() if name not in deep}
@@ -207,6 +247,14 @@ def _some_lists_in_lists(raw: pl.LazyFrame) -> bool:
         return bool(asked) and any(raw.select(asked).collect(engine="streaming").row(0))
     except pl.exceptions.PolarsError:
         return True
+
+
+def _with_fields(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a row with the values of the objects in it as columns of their own: ``meta.turns``."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found |= _with_fields(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return found
 
 
 def _holds_object(value: object) -> bool:
@@ -285,8 +333,8 @@ def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
         return
     if not _are_columns(found):
         raise InputError(
-            f"the file is one object with {listed(list(found))}, neither rows nor columns of equal length: write an "
-            "array with an object a row" + (_LM_EVAL if isinstance(found.get("results"), dict) else ""),
+            f"the file is one object, {shape_of(found)}, neither rows nor columns of equal length. In "
+            f'{path.name}.reading.toml the path of its rows says where they are, as rows = "results.*task.*metric"',
             path=path,
         )
     columns = [list(value.values()) if isinstance(value, dict) else value for value in found.values()]

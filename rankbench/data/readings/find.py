@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rankbench.data.readings.formats import fitting, known_formats, named_format
@@ -22,46 +21,15 @@ ENDING = ".reading.toml"
 IN_FOLDER = f"_{ENDING[1:]}"
 """Name of the reading file of a folder, which stands in it."""
 
-_SCORES = "measurements"
 
-
-NOTHING_TOLD = Reading()
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question about a table: meanings that were told, and the kinds that are meant.
-
-    Attributes
-    ----------
-    told : Reading
-    format : str
-        Name of a known format; empty: it is looked for.
-    wanted : {"judgments", "scores", "any"}
-        Kinds of tables that are meant.
-    """
-
-    told: Reading = NOTHING_TOLD
-    format: str = ""
-    wanted: str = "any"
-
-    @classmethod
-    def from_options(cls, columns: str = "", words: str = "", format: str = "", wanted: str = "any") -> Asked:
-        """Return what the options ``--columns``, ``--words`` and ``--format`` say."""
-        told = Reading.told(columns, words)
-        check_roles(told)
-        return cls(told, format, wanted)
-
-    def kinds(self) -> list[TableKind]:
-        """Return the kinds of tables that are meant."""
-        kinds = table_kinds()
-        if self.wanted == "any":
-            return kinds
-        return [kind for kind in kinds if (kind.name == _SCORES) == (self.wanted == "scores")]
-
-
-def read_table(raw: RawTable, asked: Asked = Asked()) -> ReadTable:  # frozen
+def read_table(raw: RawTable, told: Reading) -> ReadTable:
     """Return a table whose columns have the meanings that the first source gives: see the module.
+
+    Parameters
+    ----------
+    raw : RawTable
+    told : Reading
+        Meanings that the user told, and perhaps the name of a format.
 
     Raises
     ------
@@ -70,25 +38,45 @@ def read_table(raw: RawTable, asked: Asked = Asked()) -> ReadTable:  # frozen
     Unread
         Nothing says what the columns mean, or values speak against it.
     """
-    kinds, told = asked.kinds(), asked.told
+    kinds = table_kinds()
+    check_roles(told, kinds)
     with raw.located():
-        if asked.format:
-            reading = named_format(asked.format).reading.adding(told)
-            return applied(raw, reading)
+        if told.format:
+            return _as_format(raw, told)
         roles = {role for role, names in told.columns.items() if any(names)}
         if complete_shapes(roles, kinds):
             return _as_told(raw, told, kinds)
         if (kept := beside(raw.path)) is not None:
             reading = kept.adding(told)
-            return applied(raw, reading, kinds)
-        found, near = _by_formats(raw, asked)
+            return applied(_rows_of(raw, reading), reading, kinds)
+        found, near = _by_formats(raw, told)
         if found is not None:
             return found
+        if raw.refusal is not None:
+            raise raw.refusal
         if (read := by_standard_names(raw, told, kinds)) is not None:
             return read
-        if roles - NO_COLUMNS:
+        if roles - NO_COLUMNS - {role for kind in kinds for role in kind.beside}:
             table_kind_of(told, kinds)
         raise columns_question(raw, kinds, near)
+
+
+def _rows_of(raw: RawTable, reading: Reading) -> RawTable:
+    """Return the rows at the path that a reading names in nested JSON; the table itself if it names none."""
+    if not reading.rows:
+        return raw
+    if raw.nested is None:
+        raise InputError(f"rows = {reading.rows}: the file is no JSON, which has rows at a path", path=raw.path)
+    return raw.nested(reading.rows)
+
+
+def _as_format(raw: RawTable, told: Reading) -> ReadTable:
+    """Return a table as a format reads it that was told."""
+    entry = named_format(told.format)
+    if entry.refuse:
+        raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known", path=raw.path)
+    reading = entry.reading.adding(told)
+    return applied(_rows_of(raw, reading), reading)
 
 
 def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
@@ -106,15 +94,15 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
     return kind.read(raw, told.with_({**usual, **told.columns}, source=source))
 
 
-def _by_formats(raw: RawTable, asked: Asked) -> tuple[ReadTable | None, list[tuple[str, str]]]:
+def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tuple[str, str]]]:
     """Return a table as the one format that fits reads it, and formats that nearly fit, with what hinders."""
     found, near = list[tuple[str, ReadTable]](), list[tuple[str, str]]()
     for name, entry in known_formats().items():
-        if asked.wanted != "any" and (entry.kind == "scores") != (asked.wanted == "scores"):
+        try:
+            table = _rows_of(raw, entry.reading)
+        except InputError:  # there are no rows at its path
             continue
-        if entry.rows:
-            continue
-        fit = fitting(raw, entry, asked.told)
+        fit = fitting(table, entry, told)
         if isinstance(fit, ReadTable):
             found.append((name, fit))
         elif fit is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from rankbench.core.text import listed
+from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
-from rankbench.data.tables.kinds import complete_shapes, shapes_of
+from rankbench.data.tables.kinds import complete_shapes, shapes_of, table_kinds
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
 from rankbench.interfaces.table import TableKind
@@ -34,6 +35,16 @@ def names_by_role(names: Collection[str], roles: Collection[str]) -> Names:
         if len(columns) > 1 and columns == [ranks.get(rank) for rank in _RANKS[: len(columns)]]:
             found["ranks"] = columns
     return {role: tuple(columns) for role, columns in found.items()}
+
+
+def are_known(names: Collection[str]) -> bool:
+    """Return whether names are columns of a table: called as roles that make one, or all that a known format needs."""
+    kinds = table_kinds()
+    for kind in kinds:
+        roles = {*kind.beside, *(role for shape in shapes_of(kind) for role in shape)}
+        if complete_shapes(names_by_role(names, roles), [kind]):
+            return True
+    return any(set(entry.needs) <= set(names) for entry in known_formats().values() if not entry.rows)
 
 
 def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> tuple[TableKind, Reading] | None:

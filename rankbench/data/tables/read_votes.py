@@ -64,6 +64,31 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     return replace(found, reading=found.reading.with_(columns))
 
 
+def votes_as_read(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
+    """Return votes under the names of the schema, of a table whose reading was applied and whose rows need no check.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+    reading : Reading
+        As `read_votes` returns it, of votes that are rows, each with one winner.
+    """
+    frame, joined = with_joined(frame, reading)
+    votes = _Votes(RawTable(frame), joined, strip=False)
+    if not joined.one("loser"):
+        frame = with_numbers(frame, joined)
+        outcome, against = outcome_of(joined), pl.lit(value=False)
+        if joined.one("tie") and joined.one("winner"):
+            outcome, against = with_flag(outcome, joined)
+        return (
+            _sided_table(votes.with_outcome(frame, outcome, against), outcome)
+            .frame.filter(~pl.col(LEFT_OUT))
+            .drop(LEFT_OUT)
+        )
+    found = votes.table(_pair_columns(votes), votes.out).frame
+    return found if votes.out is None else found.filter(~pl.col(LEFT_OUT)).drop(LEFT_OUT)
+
+
 def outcome_disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
     """Return what is wrong where other columns do not say the same of who won; empty: they do.
 
@@ -120,11 +145,14 @@ class _Votes:
     raw : RawTable
         With one column for each role.
     reading : Reading
+    strip : bool
+        Whether names lose blanks around them.
     notes : list of str
     """
 
     raw: RawTable
     reading: Reading
+    strip: bool = True
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -157,6 +185,27 @@ class _Votes:
             if name := reading.one(role):
                 found[f"whose {short_repr(name)} is 0"] = weightless(name)
         return {which: rows.fill_null(value=False) for which, rows in found.items()}
+
+    @property
+    def out(self) -> pl.Expr | None:
+        """Whether a row is left out; None: no row is."""
+        gone = self.left_out()
+        return pl.any_horizontal(*gone.values()) if gone else None
+
+    def with_outcome(self, frame: pl.LazyFrame, outcome: VoteOutcome, against: pl.Expr) -> _Votes:
+        """Return the votes with who won as a column of its own, and which rows are left out.
+
+        Polars takes long to plan a query in which a long expression stands often.
+        """
+        missing = outcome.missing.fill_null(value=False)
+        out = (missing if self.out is None else self.out | missing).alias(_OUT)
+        frame = frame.with_columns(out, outcome.lead.alias(_LEAD), against.alias(_AGAINST))
+        return replace(self, raw=replace(self.raw, frame=frame))
+
+    def name(self, column: str) -> pl.Expr:
+        """Return a column of names: texts without blanks around them, other types as they are."""
+        text = self.strip and self.raw.schema()[column] == pl.String
+        return pl.col(column).str.strip_chars() if text else pl.col(column)
 
     def counted(self, **facts: pl.Expr) -> dict[str, int]:
         """Return sums of facts of rows, and note how many rows are left out.
@@ -238,22 +287,20 @@ def _read_pairs(votes: _Votes) -> ReadTable:
     """Return votes of a column of winners and one of losers: names are looked at as rows are checked, or counted."""
     votes.settle()
     reading, (winner, loser) = votes.reading, votes.sides
-    gone = votes.left_out()
-    out = pl.any_horizontal(*gone.values()) if gone else None
     if reading.source.startswith("standard"):
         _refuse_sorted_numbers(votes.raw, winner, loser)
     votes.counted()
     tie = reading.one("tie")
-    chosen = [_plain(votes.raw, winner).alias("winner"), _plain(votes.raw, loser).alias("loser")]
-    chosen += [pl.col(tie).alias("tie")] if tie else []
-    chosen += [pl.col(reading.one(role)).alias(role) for role in ("first", "rest_of_vote") if reading.one(role)]
-    table = replace(votes.table(chosen, out), doubts=partial(votes.refuse_items, out))
+    table = replace(votes.table(_pair_columns(votes), votes.out), doubts=partial(votes.refuse_items, votes.out))
     return ReadTable(table, reading, (f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie),), {}, (*votes.notes,))
 
 
-def _plain(raw: RawTable, name: str) -> pl.Expr:
-    """Return a column of names: texts without blanks around them, other types as they are."""
-    return pl.col(name).str.strip_chars() if raw.schema()[name] == pl.String else pl.col(name)
+def _pair_columns(votes: _Votes) -> list[pl.Expr]:
+    """Return the columns of votes of winners and losers."""
+    winner, loser = votes.sides
+    beside = [role for role in ("tie", "first", "rest_of_vote") if votes.reading.one(role)]
+    chosen = [votes.name(winner).alias("winner"), votes.name(loser).alias("loser")]
+    return [*chosen, *(pl.col(votes.reading.one(role)).alias(role) for role in beside)]
 
 
 def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
@@ -283,10 +330,7 @@ def _read_sides(votes: _Votes) -> ReadTable:
         outcome, against = with_flag(outcome, reading)
     refuse_grouped(votes.raw, list(outcome.columns) if outcome.numbers else [], reading)
     gone = pl.any_horizontal(pl.lit(value=False), *votes.left_out().values())
-    # Columns of their own: Polars takes long to plan a query in which a long expression stands often.
-    out = (gone | outcome.missing.fill_null(value=False)).alias(_OUT)
-    frame = votes.raw.frame.with_columns(out, outcome.lead.alias(_LEAD), against.alias(_AGAINST))
-    votes.raw = replace(votes.raw, frame=frame)
+    votes = votes.with_outcome(votes.raw.frame, outcome, against)
     counts = _outcomes(votes, outcome, gone)
     pairs = _different(votes)
     items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
@@ -378,7 +422,7 @@ def _refuse_mirrored(raw: RawTable, reading: Reading, pairs: pl.DataFrame) -> No
 
 def _sided_table(votes: _Votes, outcome: VoteOutcome) -> RawTable:
     """Return the votes with winner, loser, tie and side."""
-    left, right = (_plain(votes.raw, side).cast(pl.String) for side in votes.sides)
+    left, right = (votes.name(side).cast(pl.String) for side in votes.sides)
     first = pl.col(_LEAD).fill_null(0.0) >= 0
     chosen = [
         pl.when(first).then(left).otherwise(right).alias("winner"),
