@@ -15,7 +15,7 @@ from rankbench.cli.output import (
     filter_options,
     heartbeat,
     method_option,
-    reader_option,
+    reading_options,
     time_unit_option,
     where_option,
 )
@@ -60,8 +60,7 @@ from rankbench.systems.score_ranking import rank_scores
     type=click.Choice(["auto", "bootstrap", "judges", "sandwich", "judges+queries"]),
     help="95% intervals and rank ranges; without a value, of the kind that suits the log.",
 )
-@click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
-@reader_option
+@reading_options
 @filter_options
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
@@ -175,14 +174,7 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
 @click.option("--top", default=3, show_default=True, type=click.IntRange(1), help="k of P(top k).")
 @click.option("--replicates", default=10_000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
-@click.option(
-    "--columns",
-    default="",
-    metavar="ROLE=NAME,..",
-    help="Roles of columns: system=model,task=dataset,score=accuracy,seed=run; system alone: a row is a system; "
-    "task alone: a row is a task.",
-)
-@reader_option
+@reading_options
 @where_option
 @click.option("--qrels", default="", metavar="FILE", help="Relevance judgments (qrels); the arguments are TREC runs.")
 @click.option(

@@ -12,7 +12,7 @@ import polars as pl
 from rankbench.audits.audit import Audit
 from rankbench.audits.audit import audit as run
 from rankbench.audits.probe import Probe
-from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reader_option
+from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reading_options
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import amount_text, count_text, markdown, sentence, significant
@@ -28,11 +28,10 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 @click.command()
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
 @method_option("Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.")
-@click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
 @click.option(
     "--lower", multiple=True, metavar="NAME", help="A task, or the scores, in which less is better; repeatable."
 )
-@reader_option
+@reading_options
 @filter_options
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")
 @file_options

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import os
 import re
 import shutil
@@ -251,6 +252,36 @@ reader_option = click.option(
     shell_complete=complete_names("reader"),
     help="Reader, as csv or letor:zero-based=true; default: by the file's ending.",
 )
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that tell what columns mean, as one text in the parameter ``columns``."""
+
+    @functools.wraps(command)
+    def told(*args: Any, columns: str, words: str, file_format: str, **others: Any) -> Any:
+        from rankbench.interfaces.reading import told_text
+
+        return command(*args, columns=told_text(columns, words, file_format), **others)
+
+    found: Callable[..., Any] = told
+    for option in (
+        reader_option,
+        click.option(
+            "--file-format",
+            default="",
+            metavar="NAME",
+            shell_complete=complete_names("format"),
+            help="Known format of the file: rankbench list formats.",
+        ),
+        click.option(
+            "--words", default="", metavar="MEANING=WORD,..", help="Words, as home=H,visitor=A,tie=D,missing=NA."
+        ),
+        click.option(
+            "--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=home,right=visitor."
+        ),
+    ):
+        found = option(found)
+    return found
 
 
 def method_option(words: str) -> Callable[[F], F]:

@@ -12,14 +12,14 @@ import polars as pl
 from rich.console import Console
 
 from rankbench import api
-from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option, time_unit_option
+from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options, time_unit_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.runtime import available_cores
 from rankbench.core.spec import Spec
 from rankbench.core.text import count_text, duration_text
 from rankbench.data.tables.covariates import parse_predictions
 from rankbench.errors import SpecError
-from rankbench.interfaces.table import with_column
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.log_dataset import suite_of
 from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import own_log
@@ -51,9 +51,9 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise SpecError(f"{options_of_logs} say how to read a --log")
             return command(suite or "paper", dataset=dataset, extra=extra, **options)
         if control:
-            columns, extra = with_column(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
+            columns, extra = with_told(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
         if predictions:
-            columns = with_column(columns, "predictions", ", ".join(predictions))
+            columns = with_told(columns, "predictions", ", ".join(predictions))
             named = parse_predictions(", ".join(predictions))
             extra = (*extra, *(str(Spec("predictions", {"column": one.column})) for one in named))
         own = own_log(log, columns=columns, reader=reader, keep=keep)
@@ -113,7 +113,7 @@ _SUITE_OPTIONS = (
         help="Your own votes, ballots or clicks: a file, a folder of shards or a data set. Suite own-log or own-clicks "
         "judges contenders by held-out ones.",
     ),
-    click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of the log's columns, as left=model_x."),
+    reading_options,
     click.option(
         "--control",
         default="",
@@ -126,7 +126,6 @@ _SUITE_OPTIONS = (
         metavar="COLUMN[:of=ITEM]",
         help="Column of the log with chances that compete, as elo_prob1 or prob:of=home_team; repeatable.",
     ),
-    reader_option,
     filter_options,
     time_unit_option("Unit of time whose votes a method predicts together; default: votes of one time."),
     dataset_option,

@@ -100,6 +100,19 @@ def _no_grammar(part: str, what: str) -> InputError:
     return InputError(f"{what} are given as {which}, a name with a comma or a bar between double quotes, not {part!r}")
 
 
+def told_text(columns: str = "", words: str = "", file_format: str = "") -> str:
+    """Return what options tell as one text: see `Reading.text`.
+
+    Raises
+    ------
+    InputError
+        One of them is not in its grammar.
+    """
+    if not (words or file_format):
+        return columns
+    return Reading.told(columns, words).model_copy(update={"format": file_format}).text()
+
+
 def with_told(told: str, role: str, name: str) -> str:
     """Return what is told of columns, with another one for a role; see `Reading.text`."""
     return Reading.parsed(told).with_({role: (name,)}).text()

@@ -73,6 +73,8 @@ class RawTable:
         What is wrong with a file that is a table by such a path alone.
     lacking : mapping of str to Path
         Columns that one of several files lacks, with this file.
+    notes : tuple of str
+        Sentences on how the file was read.
     """
 
     frame: pl.LazyFrame
@@ -90,6 +92,7 @@ class RawTable:
     nested: Callable[[str], RawTable] | None = None
     refusal: InputError | None = None
     lacking: Mapping[str, Path | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""

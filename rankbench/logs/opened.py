@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,19 +13,20 @@ from typing import TypeVar
 import polars as pl
 
 from rankbench.data.convert import sha256_of
+from rankbench.data.fetch import CardDataset
 from rankbench.data.readers.choose import is_pattern, part_files, partition_keys
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import naming_address, shown_address
-from rankbench.data.tables.checks import checked_table, judgments_of, table_of
-from rankbench.data.tables.column_roles import OPTIONS
-from rankbench.data.tables.row_conditions import condition_asked
+from rankbench.data.tables.checks import CheckedTable, checked_table, judgments_of, table_of
+from rankbench.data.tables.row_conditions import Condition
 from rankbench.data.tables.schemas import REST
-from rankbench.data.tables.whole_names import whole_ids
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Dataset, Reader, Remarks, remark, remark_columns, remarks_kept
+from rankbench.interfaces.dataset import Dataset, Reader
+from rankbench.interfaces.reading import Reading, with_told
 from rankbench.interfaces.row_weights import weightless
-from rankbench.interfaces.table import TableKind, columns_text, said_columns, with_column
+from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable
 from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.parquet_log import ParquetLog, is_parquet, parquet_log
@@ -47,13 +48,11 @@ class RawLog:
         For people: of the file, of the data set.
     path : Path or None
     table : callable
-        Returns the table in its schema, for meanings of columns as ``--columns`` gives them; empty: the usual ones.
+        Returns the table in its schema, for meanings of columns that are told, and for a condition on rows.
     told : str
         Meanings of columns that the log's name tells.
     parquet : bool
         Whether the file, or the files of the folder, hold the table's columns as they stand, in Parquet.
-    remarks : Remarks
-        Remarks on the file's layout; and the columns, where they have fixed names.
     sha256 : callable
         Returns the sha256 of the file, of the files of the folder with their names, or of the data set; None: the log
         is no file. Raises an InputError if a file is another one than it was when the log was opened.
@@ -61,10 +60,9 @@ class RawLog:
 
     name: str
     path: Path | None
-    table: Callable[[str], pl.LazyFrame]
+    table: Callable[[str, Condition | None], CheckedTable]
     told: str = ""
     parquet: bool = False
-    remarks: Remarks = field(default_factory=Remarks)
     sha256: Callable[[], str | None] = no_file
 
     def opened(self, columns: str = "", keep: Filter = NO_FILTER) -> OpenedLog:
@@ -75,7 +73,7 @@ class RawLog:
         columns : str
             Meanings of columns beside those of `told`: see `rankbench.data.tables.column_roles.parse_columns`.
         keep : Filter
-            Remarks say how many votes are left.
+            Notes say how many votes are left.
 
         Raises
         ------
@@ -84,30 +82,28 @@ class RawLog:
         SpecError
             See `rankbench.logs.log_filter.Filter`; or the columns have fixed names.
         """
-        parquet, columns = None, _both(self.told, columns)
-        with condition_asked(keep.where), remarks_kept() as remarks, readable(self.path):
-            remark_columns(self.remarks.columns, self.remarks.left)
-            frame = self.table(columns)
+        parquet, columns, condition = None, _both(self.told, columns), Condition.asked(keep.where)
+        with readable(self.path):
+            found = self.table(columns, condition)
+            frame, notes = found.frame, list(found.notes)
             kind = table_of(frame.collect_schema(), self.path)
             if keep:
                 # Polars would count rows of the files themselves, those that go among them.
-                frame = keep.applied(frame, kind)
+                frame, more = keep.applied(frame, kind, condition)
+                notes += more
             elif self.path is not None and self.parquet and kind.checked_by_counting:
-                parquet = _unchecked(self.path, remarks.columns)
-        remarks[:] = [*self.remarks, *remarks]
-        return OpenedLog(self, columns, keep, kind, frame, parquet, remarks)
+                parquet = _unchecked(self.path, found.reading)
+        known = found.columns, found.left, tuple(notes), found.reading, found.doubts
+        return OpenedLog(self, columns, keep, kind, frame, parquet, *known)
 
     def filtered(self, keep: Filter) -> RawLog:
         """Return what a filter keeps of the log."""
 
-        def table(columns: str) -> pl.LazyFrame:
+        def table(columns: str, condition: Condition | None) -> CheckedTable:
             found = self.opened(columns, keep)
-            for text in found.remarks:
-                remark(text)
-            remark_columns(found.remarks.columns, found.remarks.left)
-            return found.frame
+            return CheckedTable(found.frame, found.columns, found.left, found.notes, found.reading)
 
-        return replace(self, table=table, parquet=False, remarks=Remarks())
+        return replace(self, table=table, parquet=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +122,12 @@ class OpenedLog:
     parquet : ParquetLog or None
         The same comparisons without the checks, where Polars can read them all by itself:
         for what looks at every row anyway, and on other machines.
-    remarks : Remarks
-        Remarks for the reader on how columns were read, a sentence each; and the columns that were read.
+    columns, left
+        See `rankbench.data.tables.checks.CheckedTable`.
+    notes : tuple of str
+        Sentences on how the log was read.
+    reading, doubts
+        See `rankbench.data.tables.checks.CheckedTable`.
     """
 
     raw: RawLog
@@ -136,7 +136,11 @@ class OpenedLog:
     table: TableKind
     frame: pl.LazyFrame
     parquet: ParquetLog | None = None
-    remarks: Remarks = field(default_factory=Remarks)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reading: Reading | None = None
+    doubts: Callable[[Collection[str]], None] | None = None
 
     @property
     def name(self) -> str:
@@ -150,7 +154,7 @@ class OpenedLog:
 
     def with_role(self, role: str, name: str) -> OpenedLog:
         """Return the log with another column for a role; the file is not opened again."""
-        return self.raw.opened(with_column(self.asked, role, name), self.keep)
+        return self.raw.opened(with_told(self.asked, role, name), self.keep)
 
     def judged(self) -> OpenedLog:
         """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
@@ -159,7 +163,7 @@ class OpenedLog:
 
     def part(self, name: str, frame: pl.LazyFrame) -> OpenedLog:
         """Return some rows as a log."""
-        return replace(self, raw=replace(self.raw, name=name), frame=frame, parquet=None, remarks=Remarks())
+        return replace(self, raw=replace(self.raw, name=name), frame=frame, parquet=None, notes=())
 
     def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
         """Return ``count(comparisons)``, without the checks where that is possible.
@@ -181,22 +185,20 @@ class OpenedLog:
             try:
                 return count(self.parquet.frame()) if away is None else away(self.parquet)
             except InputError as error:
-                if self.parquet.roles is not None:
+                if self.parquet.reading is not None:
                     # The checks know the file's own columns and words.
                     count(self.frame)
                 raise self.parquet.located(error) from error
 
 
 def _both(told: str, columns: str) -> str:
-    """Return what is told of columns, but for roles that are told again, and that."""
-    again = {role for role, _ in said_columns(columns)} if columns else set()
-    first = [columns_text({role: name}) for role, name in (said_columns(told) if told else ()) if role not in again]
-    return ",".join([*first, *filter(None, [columns])])
+    """Return what is told of columns, with what is told besides."""
+    return Reading.parsed(told).adding(Reading.parsed(columns)).text() if told and columns else told or columns
 
 
 def raw_frame(held: pl.LazyFrame) -> RawLog:
     """Return a table in memory as a log."""
-    return RawLog("log", None, lambda columns: checked_table(RawTable(held), columns))
+    return RawLog("log", None, partial(checked_table, RawTable(held)))
 
 
 def raw_file(path: Path, reader: Reader, told: str = "") -> RawLog:
@@ -208,17 +210,17 @@ def raw_file(path: Path, reader: Reader, told: str = "") -> RawLog:
         It is missing, empty, or not what the reader reads.
     """
     sha256 = partial(_unchanged_sha256, path, _marks(path))
-    with remarks_kept() as remarks, readable(path):
+    with readable(path):
         raw = reader.raw(path)
-    return RawLog(path.name, path, partial(checked_table, raw), told, reader.parquet, remarks, sha256)
+    return RawLog(path.name, path, partial(checked_table, raw), told, reader.parquet, sha256)
 
 
 def raw_remote(address: str, raw: RawTable, told: str = "") -> RawLog:
     """Return the table at an address as a log."""
 
-    def table(columns: str) -> pl.LazyFrame:
+    def table(columns: str, condition: Condition | None) -> CheckedTable:
         with naming_address(address):
-            return checked_table(raw, columns)
+            return checked_table(raw, columns, condition)
 
     return RawLog(shown_address(address), None, table, told)
 
@@ -226,8 +228,10 @@ def raw_remote(address: str, raw: RawTable, told: str = "") -> RawLog:
 def raw_data_set(dataset: Dataset) -> RawLog:
     """Return a data set as a log."""
 
-    def table(columns: str) -> pl.LazyFrame:
-        return dataset.scan_as(columns) if columns else dataset.scan()
+    def table(columns: str, condition: Condition | None) -> CheckedTable:
+        if isinstance(dataset, CardDataset):
+            return dataset.read(columns, condition)
+        return CheckedTable(dataset.scan_as(columns) if columns else dataset.scan())
 
     return RawLog(str(dataset), None, table, sha256=dataset.fingerprint)
 
@@ -269,38 +273,57 @@ def files_sha256(path: Path) -> str:
     return whole.hexdigest()
 
 
-def _unchecked(path: Path, roles: Mapping[str, str]) -> ParquetLog | None:
+def _unchecked(path: Path, reading: Reading | None) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted.
 
     Parameters
     ----------
     path : Path
-    roles : mapping of str to str
-        Columns by role, as the checks have found them.
+    reading : Reading, optional
+        The meanings of the columns, as they were applied.
     """
     if (path / MANIFEST).is_file():
         log = parquet_log(path)
         return None if REST in log.frame().collect_schema() else log
-    if {*OPTIONS, REST} & roles.keys() or not {"side", "item", "loser"} & roles.keys():
-        return None  # rows become others, or none
+    if reading is None or not _are_rows(reading):
+        return None
     several = path.is_dir() or is_pattern(path)
-    if several and (not is_parquet(path) or partition_keys(path) & set(roles.values())):
+    if several and (not is_parquet(path) or partition_keys(path) & reading.read()):
         return None  # files do not have these columns
-    log = parquet_log(path, roles)
+    log = parquet_log(path, reading)
+    if not reading.read() <= set(log.raw().collect_schema()):
+        return None
     raw, schema, texts = log.raw(), log.frame().collect_schema(), (pl.String, pl.Categorical, pl.Enum)
     judge, weight = (schema.get(name, pl.Int64()) for name in ("judge", "weight"))
     names = all(schema[name] in texts for name in ("winner", "loser")) and (judge in texts or judge.is_integer())
     if not names or not weight.is_numeric() or schema.get("tie", pl.Boolean()) != pl.Boolean:
         return None
-    if "count" in roles:
-        value = pl.col(roles["count"])
-        whole = raw.collect_schema()[roles["count"]].is_integer()
-        if "weight" in roles or not whole or _some(raw, value.is_null() | (value < 1)):
+    if count := reading.one("count"):
+        value = pl.col(count)
+        whole = raw.collect_schema()[count].is_integer()
+        if reading.one("weight") or not whole or _some(raw, value.is_null() | (value < 1)):
             return None
-    if whole_ids(raw, roles) is not raw or ("weight" in roles and _some(raw, weightless(roles["weight"]))):
+    names_of = [["winner", "loser"] if reading.one("loser") else ["left", "right"], ["judge"], ["query"]]
+    groups = [[one for role in roles if (one := reading.one(role))] for roles in names_of]
+    if with_whole_names(raw, *groups) is not raw:
+        return None
+    if (weight_name := reading.one("weight")) and _some(raw, weightless(weight_name)):
         return None
     # Counting does not look at the queries.
-    return None if "query" in roles and _some(raw, _nameless(roles["query"], raw.collect_schema())) else log
+    query = reading.one("query")
+    return None if query and _some(raw, _nameless(query, raw.collect_schema())) else log
+
+
+_ROW_BY_ROW = frozenset({"left", "right", "winner", "loser", "left_score", "right_score", "left_place", "right_place"})
+_BESIDE = frozenset({"query", "judge", "time", "weight", "count", "tie", "first", "ignore", "alike"})
+
+
+def _are_rows(reading: Reading) -> bool:
+    """Return whether each row of votes is a vote as it stands: none is left out, divided, or several."""
+    roles = {role for role, names in reading.columns.items() if any(names)}
+    several = any(len(names) > 1 for role, names in reading.columns.items() if role != "ignore")
+    rows = reading.where or reading.unless or reading.split or "missing" in reading.words
+    return roles <= _ROW_BY_ROW | _BESIDE and not several and not rows
 
 
 def _nameless(column: str, schema: pl.Schema) -> pl.Expr:

@@ -21,7 +21,7 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.metric import RIDGE
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.interfaces.table import with_column
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import Log
 from rankbench.logs.opened import OpenedLog, no_file
@@ -220,7 +220,7 @@ def aggregate(
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
     if control:
-        columns = with_column(columns, "control", control)
+        columns = with_told(columns, "control", control)
     named = _aggregator(method) if method else None
     keep = Filter.from_options(where, without, without_judge, min_votes)
     source = opened_log(log, columns=columns, by=by, reader=reader, keep=keep)
@@ -267,7 +267,7 @@ def aggregate(
         facts["control"] = estimated["covariate"].to_list()
         return replace(adjusted, tallies=plain.tallies), estimated, more
 
-    notes, effects, differences = list(source.remarks), None, list[pl.DataFrame]()
+    notes, effects, differences = list(source.notes), None, list[pl.DataFrame]()
     if pool:
         shared = category_rankings(source, aggregator, column=str(by), seed=seed)
         notes += [*shared.notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))]

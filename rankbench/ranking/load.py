@@ -14,7 +14,7 @@ from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
-from rankbench.interfaces.table import with_column
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.count_log import count_frame, count_parts_on_cluster
 from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.open import Log, raw_log
@@ -46,10 +46,10 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str = "", keep
     raw = raw_log(log, reader)
     if by in (None, "query"):
         return raw.opened(columns, keep)
-    asked = with_column(columns, "query", str(by))
+    asked = with_told(columns, "query", str(by))
     # Votes with nothing there are of no ranking; other kinds of tables do not know the role.
     with suppress(InputError):
-        return raw.opened(with_column(asked, "by", str(by)), keep)
+        return raw.opened(with_told(asked, "by", str(by)), keep)
     try:
         return raw.opened(asked, keep)
     except InputError as error:
@@ -57,7 +57,7 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str = "", keep
             found = raw.opened(columns, keep)
         except (InputError, SpecError):
             raise error from None
-        if (column := found.remarks.columns.get(by or "", by)) != by:  # a role, as judge
+        if (column := found.columns.get(by or "", by)) != by:  # a role, as judge
             return opened_log(raw, columns=columns, by=column, keep=keep)
         table = found.table
         if table.row == "comparisons":
@@ -231,6 +231,8 @@ def counted_votes(
 
         part = source.counted(here, away if address else None)
         names = set(part.counts.items)
+        if source.parquet is not None and source.doubts is not None:
+            source.doubts(part.counts.items)
         if source.parquet is not None and any(name[:-2] in names for name in names if name.endswith(".0")):
             part = here(source.frame)  # the checks reject names that become floats in the middle of a log
         return part

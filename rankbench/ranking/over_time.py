@@ -26,8 +26,8 @@ from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components
+from rankbench.interfaces.reading import with_told
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
-from rankbench.interfaces.table import with_column
 from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.open import Log, open_log
 from rankbench.logs.opened import no_file
@@ -169,7 +169,7 @@ def scores_over_time(
         It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
     """
     settle_runtime()
-    columns = with_column(columns, "control", control) if control else columns
+    columns = with_told(columns, "control", control) if control else columns
     source = open_log(log, columns=columns, reader=reader, keep=keep)
     points = _points(method or default_of(source.table, "history"))
     if not method and not default_of(source.table, "history"):
@@ -213,7 +213,7 @@ def scores_over_time(
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
         for one, history, weight in zip(weighed, histories, weights, strict=True)
     ]
-    notes = [*source.remarks, *dated, *_notes(by_time, chosen), *of_covariates]
+    notes = [*source.notes, *dated, *_notes(by_time, chosen), *of_covariates]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
     facts = {

@@ -109,7 +109,7 @@ def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tu
             near.append((name, fit))
     if len(found) > 1:
         names = " or ".join(name for name, _ in found)
-        raise Unread(f"the file may be of the format {names}", "--format ____", code="formats", path=raw.path)
+        raise Unread(f"the file may be of the format {names}", "--file-format ____", code="formats", path=raw.path)
     return (found[0][1] if found else None), near
 
 

@@ -37,7 +37,7 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
     if near:
         name, why = near[0]
         what += f"; it has all columns of the format {name!r}, but {why}"
-    steps = [f"if it is one: --format {near[0][0]}, with --words for what it does not know"] if near else []
+    steps = [f"if it is one: --file-format {near[0][0]}, with --words for what it does not know"] if near else []
     words = {kind.name for kind in kinds}
     if "measurements" in words:
         steps += _SCORES

@@ -7,8 +7,8 @@ memory beyond the names of its queries.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -17,10 +17,10 @@ from rankbench.core.text import listed
 from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readings.find import read_table, stated
 from rankbench.data.tables.kinds import table_kind, table_kind_of, table_kinds
-from rankbench.data.tables.row_conditions import asked_columns, rows_kept
+from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, SpecError, closest
-from rankbench.interfaces.dataset import Reader, remark, remark_columns
+from rankbench.interfaces.dataset import Reader, remarks_kept
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
@@ -69,7 +69,7 @@ class TableReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table, its columns read by their names; see `Reader.scan`."""
-        return checked_table(self.raw(path))
+        return checked_table(self.raw(path)).frame
 
 
 def checked(raw: pl.LazyFrame, *, path: Path | None = None, allow_single: bool = False) -> pl.LazyFrame:
@@ -89,7 +89,35 @@ def checked(raw: pl.LazyFrame, *, path: Path | None = None, allow_single: bool =
     return _checked_by(kind, _whole(table, kind))
 
 
-def checked_table(raw: RawTable, told: str = "") -> pl.LazyFrame:
+@dataclass(frozen=True, eq=False)
+class CheckedTable:
+    """A table in the schema of its kind.
+
+    Attributes
+    ----------
+    frame : LazyFrame
+        What is wrong with a row is raised when it is collected.
+    columns : mapping of str to str
+        Names of columns in the file, by role; of a table in the schema already none.
+    left : tuple of str
+        Columns of the file that are not read; where every other column is a task or a system there is none.
+    notes : tuple of str
+        Sentences on how it was read, the line that states its reading first.
+    reading : Reading, optional
+        The meanings of its columns, as they were applied.
+    doubts : callable, optional
+        Asks about the names of all items: see `rankbench.interfaces.table_check.RawTable`.
+    """
+
+    frame: pl.LazyFrame
+    columns: Mapping[str, str] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reading: Reading | None = None
+    doubts: Callable[[Collection[str]], None] | None = None
+
+
+def checked_table(raw: RawTable, told: str = "", condition: Condition | None = None) -> CheckedTable:
     """Return a table in the schema of its kind; errors of rows are raised when it is collected.
 
     Parameters
@@ -98,6 +126,8 @@ def checked_table(raw: RawTable, told: str = "") -> pl.LazyFrame:
         Columns of any names and types.
     told : str
         Meanings of columns that were told: see `rankbench.interfaces.reading.Reading.parsed`.
+    condition : Condition, optional
+        Keeps rows, if it names columns of the file alone.
 
     Raises
     ------
@@ -111,21 +141,20 @@ def checked_table(raw: RawTable, told: str = "") -> pl.LazyFrame:
     if raw.in_schema:
         if told:
             raise SpecError("the columns of this file have fixed names; leave --columns out")
-        return raw.frame
+        return CheckedTable(raw.frame, notes=raw.notes)
     reading = Reading.parsed(told)
     given = _with_fields(_with_header(raw, reading))
     if (width := len(given.schema())) > MOST_COLUMNS:
         raise InputError(TOO_WIDE.format(f"{width:,}"), path=raw.path)
-    found = read_table(rows_kept(given), reading)
-    kind = table_kind_of(found.reading)
-    names = given.schema().names()
-    used = asked_columns()
+    with remarks_kept() as said:
+        found = read_table(rows_kept(given, condition), reading)
+        kind = table_kind_of(found.reading)
+        frame = _checked_by(kind, found.table)
+    names, used = given.schema().names(), condition.names() if condition else []
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
-    remark_columns(roles, [name for name in found.reading.unread(names) if name not in used])
-    remark(stated(found, kind, names))
-    for note in found.notes:
-        remark(note)
-    return _checked_by(kind, found.table)
+    left = tuple(name for name in found.reading.unread(names) if name not in used)
+    notes = (stated(found, kind, names), *raw.notes, *found.notes, *said)
+    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts)
 
 
 def _checked_by(kind: TableKind, table: RawTable) -> pl.LazyFrame:
