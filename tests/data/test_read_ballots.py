@@ -149,6 +149,8 @@ ASKS = [
     (["r1,r2", "Ada,Bo", "Bo,ada"], "ranks=r1|r2", "", "alike", None),
     (WIDE, "items=Ada|Bo|Cy,cells=place", "", "code", None),
     (WIDE, "items=Ada|Bo|Cy", "missing=0", "roles", None),
+    (["a,b,n", "1,2,1", "1,2,4", "2,1,2"], "items=*,cells=place", "", "index", None),
+    (["id,a,b", "1,1,2", "2,1,2", "3,2,1"], "items=*,cells=place", "", "index", None),
     (["a,b", "1,2", "1,NA"], "items=a|b,cells=place", "", "blank", 3),
     (["a,b", "1,2", "1st,2"], "items=a|b,cells=place", "", "number", 3),
     (["a,b", "1,2", "1,999"], "items=a|b,cells=place", "", "code", None),
@@ -194,6 +196,7 @@ def test_doubts(lines: list[str], columns: str, words: str, code: str, row: int 
         (["r1,r2", "3,1", "1,2", "2,0"], "ranks=r1|r2", "missing=0", ["3>1", "1>2", "2"]),
         (["r1,r2", "3,1", "1,2", "2,0"], "ranks=r1|r2", "missing=", ["3>1", "1>2", "2>0"]),
         (["r1,r2", "Ada,Bo", "Bo,ada"], "ranks=r1|r2,alike=keep", "", ["Ada>Bo", "Bo>ada"]),
+        (["a,b,n", "1,2,1", "2,1,4"], "items=*,cells=place,count=n", "", ["a>b", "b>a"]),
         (["a,b", "1,2", "2nd,1st"], "items=a|b,cells=place,numbers=first", "", ["a>b", "b>a"]),
         (["q,i,p,j", "x,a,1,u", "x,b,2,u", "x,a,2,v", "x,b,1,v"], "query=q,item=i,place=p,judge=j", "", ["a>b", "b>a"]),
         (

@@ -242,7 +242,7 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
         raise Unread(
             "ranks are two columns at least", "--columns ranks=____|____", code="roles", path=raw.path, column=ranks[0]
         )
-    refuse_blanks(raw, ranks, with_empty(reading))  # ranks behind the last are empty
+    refuse_blanks(raw, ranks, with_empty(reading), gone="such ranks")  # ranks behind the last are empty
     names, notes = whole_names(raw, ranks)
     source.notes.extend(notes)
     refuse_no_names(raw, names)
@@ -252,7 +252,9 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
     frame = frame.with_columns(pl.concat_list(cells).list.drop_nulls().alias("\0named"))
     frame = frame.with_columns(pl.col("\0named").list.unique(maintain_order=True).alias("\0ranking"))
     source = replace(source, raw=(raw := replace(raw, frame=frame)))
-    found = _items(raw, pl.col("\0named"))
+    with raw.reading():
+        every = pl.concat([raw.frame.select(item=pl.col(cell)).unique() for cell in cells]).unique().drop_nulls()
+        found = every.collect(engine="streaming")["item"].sort().to_list()
     refuse_alike(found, reading, raw, ranks[0])
     if found and all(re.fullmatch(r"-?\d+", item) for item in found):
         _refuse_numbers(source, ranks)

@@ -21,6 +21,7 @@ from rankbench.data.tables.column_roles import (
     unread_outcomes,
     vote_readings,
 )
+from rankbench.data.tables.contests import read_contests
 from rankbench.data.tables.covariates import (
     TRANSFORMS,
     ControlTerm,
@@ -58,6 +59,8 @@ class ComparisonTable(TableKind):
     shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
         *(roles if roles[0] == "winner" else ("left", "right", *roles) for roles in OUTCOMES),
         ("left", "right", "winner"),
+        ("items", "best"),
+        ("items", "worst"),
     )
     beside: ClassVar[tuple[str, ...]] = ("query", "judge", "time", "weight", "count", "tie", "ties", "first", REST)
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
@@ -106,6 +109,8 @@ class ComparisonTable(TableKind):
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return votes under the names of the schema; see `TableKind.read`."""
+        if reading.one("items"):
+            return read_contests(raw, reading)
         found = read_votes(raw, reading)
         if reading.one("mirrored") != "halve":
             return found

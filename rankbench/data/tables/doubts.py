@@ -27,7 +27,13 @@ _FLAGS = ("true", "false", "yes", "no")
 
 
 def refuse_blanks(
-    raw: RawTable, names: Iterable[str], reading: Reading, *, more: Sequence[str] = (), out: pl.Expr | None = None
+    raw: RawTable,
+    names: Iterable[str],
+    reading: Reading,
+    *,
+    more: Sequence[str] = (),
+    out: pl.Expr | None = None,
+    gone: str = "such rows",
 ) -> None:
     """Ask about the first cell that may say nothing, in columns of names or of outcomes.
 
@@ -42,6 +48,8 @@ def refuse_blanks(
         Other meanings, beside ``missing``, that such a cell may have: ``tie``, ``last``.
     out : Expr, optional
         Rows that are left out: nothing in them is asked about.
+    gone : str
+        Words for that which ``missing`` leaves out.
 
     Raises
     ------
@@ -64,15 +72,23 @@ def refuse_blanks(
     name = min(rows, key=rows.__getitem__)
     with raw.reading():
         cell = raw.frame.slice(rows[name], 1).select(text_of(name)).collect().item()
-    raise blank_cell(cell, *raw.place(rows[name] + 1), name, more=more)
+    raise blank_cell(cell, *raw.place(rows[name] + 1), name, more=more, gone=gone)
 
 
-def blank_cell(cell: str, path: Path | str | None, row: int | None, column: str, *, more: Sequence[str] = ()) -> Unread:
+def blank_cell(
+    cell: str,
+    path: Path | str | None,
+    row: int | None,
+    column: str,
+    *,
+    more: Sequence[str] = (),
+    gone: str = "such rows",
+) -> Unread:
     """Return the question about a cell that may say nothing; see `refuse_blanks`."""
     what = f"{short_repr(cell)} may be a name or a word, or say nothing" if cell else "the cell is empty"
     word = names_text({"": (cell,)}).partition("=")[2]
     others = "".join(f", --words {meaning}={word} {_MEANS[meaning]}" for meaning in more)
-    step = f"--words missing={word} leaves such rows out{others}"
+    step = f"--words missing={word} leaves {gone} out{others}"
     return Unread(what, step, code="blank", path=path, row=row, column=column)
 
 

@@ -18,6 +18,14 @@ from rankbench.data.tables.ballot_columns import (
     weight_text,
     with_empty,
 )
+from rankbench.data.tables.ballot_doubts import (
+    UNREAD,
+    no_number,
+    refuse_items_twice,
+    refuse_no_items,
+    refuse_second_key,
+    refuse_uneven,
+)
 from rankbench.data.tables.cells import (
     ROW,
     first_row,
@@ -28,7 +36,12 @@ from rankbench.data.tables.cells import (
     says,
     text_of,
 )
-from rankbench.data.tables.doubts import first_cells, is_fact, refuse_alike, refuse_blanks, refuse_code, refuse_grouped
+from rankbench.data.tables.doubts import (
+    refuse_alike,
+    refuse_blanks,
+    refuse_code,
+    refuse_grouped,
+)
 from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import expression_of, fits, has_wildcards, names_text
@@ -36,9 +49,6 @@ from rankbench.interfaces.table_check import RawTable, ReadTable
 
 _LAST = float("inf")
 """Place of items that did not finish."""
-
-_UNREAD = "\0unread "
-"""Beginning of the names of columns that are not read, beside those that are."""
 
 _SHOWN = 8
 
@@ -56,15 +66,18 @@ def of_matrix(source: BallotSource) -> ReadTable:
         )
     labels = _labels(source)
     keys = _keys_of(source, list(labels), how, empty=True)
-    raw = only_rows(raw, pl.any_horizontal(key.is_not_null() for key in keys.values()))
-    source = replace(source, raw=raw)
-    columns, parts, gone = beside_columns(source)
+    refuse_no_items(source, keys, how)
     empty = _counted(raw, {name: text_of(name) == "" for name in labels})
     if empty and "" not in (*source.words("missing"), *source.words("last")):
         source.notes.append(
             f"rankbench compares no item whose cell is empty, {count_text(empty, 'cell')} (--words last= places such "
             "items behind the others)"
         )
+    lowest = raw.frame.select(low=pl.min_horizontal(keys.values())).drop_nulls()
+    count = _ballot_count(source, lowest, places=how == "place")
+    raw = only_rows(raw, pl.any_horizontal(key.is_not_null() for key in keys.values()))
+    source = replace(source, raw=raw)
+    columns, parts, gone = beside_columns(source)
     marked = {f"\0{role}": column.alias(f"\0{role}") for role, column in columns.items()}
     out = (gone if gone is not None else pl.lit(value=False)).alias("\0out")
     cells = [key.alias(labels[name]) for name, key in keys.items()]
@@ -72,12 +85,11 @@ def of_matrix(source: BallotSource) -> ReadTable:
     rows = wide.unpivot(
         list(labels.values()), index=[ROW, *marked, "\0out"], variable_name="\0item", value_name="\0key"
     )
-    _late(source, rows, [ROW], how)
     ballots = _ballots(rows, [ROW], [*marked, "\0out"])
     names = {f"\0{role}": "query_id" if role == "query" else role for role in columns} | {"\0out": SAYS_NOTHING}
     table = replace(raw, frame=_as_orders(ballots, names), roles=_roles(source, "items"))
     said = [f"{'points' if how == 'points' else 'places'}, a row a ballot", items_text(list(labels.values()))]
-    return _read(source, table, [*said, *parts], list(keys))
+    return _read(source, table, [*said, *parts], list(keys), {"ballots": count})
 
 
 def _labels(source: BallotSource) -> dict[str, str]:
@@ -130,13 +142,13 @@ def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
     source = replace(source, raw=only_rows(raw, ~out))
     rows, beside = _rows(source, keys, values)
     by = [f"\0{role}" for role in keys]
-    _refuse_twice(source, rows, by)
-    _refuse_uneven(source, rows, by, beside)
+    refuse_items_twice(source, rows, by)
+    refuse_uneven(source, rows, by, beside)
     with raw.reading():
         items = rows.select("\0item").unique().collect(engine="streaming").to_series().sort().to_list()
     refuse_alike(items, reading, raw, item)
     if not many:
-        _refuse_second(source, rows, by, columns[0])
+        refuse_second_key(source, rows, by, columns[0])
     what = "points" if form == "points" else "places"
     said = [f"{', '.join(columns[:6])}: {what} of {item} by {', '.join(names[:-1])}", items_text(items)]
     return _long(source, rows, keys, beside, said, gone)
@@ -154,7 +166,7 @@ def _rows(source: BallotSource, keys: Sequence[str], values: Mapping[str, pl.Exp
         beside["time"] = times_of(source, time)
     columns = [text.alias(f"\0{role}") for role, text in (named | beside).items()]
     columns += [value.alias(name) for name, value in values.items()]
-    columns += [text_of(name).alias(f"{_UNREAD}{name}") for name in source.unread]
+    columns += [text_of(name).alias(f"{UNREAD}{name}") for name in source.unread]
     return source.raw.frame.with_row_index(ROW).select(ROW, *columns), list(beside)
 
 
@@ -176,7 +188,8 @@ def _long(
         whose = [pl.col("\0judge")] if "judge" in keys else []
         rows = rows.with_columns(pl.concat_str([*whose, pl.col("\0column")], separator=" / ").alias("\0judge"))
         by, kept = list(dict.fromkeys([*by, "\0judge"])), list(dict.fromkeys([*kept, "\0judge"]))
-    _late(source, rows.filter(pl.col("\0key").is_not_null()), by, form)
+    lowest = rows.filter(pl.col("\0key").is_not_null()).group_by(by).agg(pl.col("\0key").min().alias("low"))
+    count = _ballot_count(source, lowest, places=form != "points")
     ballots = _ballots(rows, by, [name for name in kept if name not in by])
     if "query" not in keys:
         ballots = ballots.with_columns(pl.lit("all").alias("\0query"))
@@ -192,7 +205,7 @@ def _long(
         locate=lambda row: (source.raw.path, None),
     )
     said = [*said, *(_weighed(source, table, role) for role in ("weight", "count") if role in beside)]
-    return _read(source, table, said, columns, gone)
+    return _read(source, table, said, columns, {"ballots": count, **({"left out": gone} if gone else {})})
 
 
 def _keys_of(source: BallotSource, columns: Sequence[str], how: str, *, empty: bool) -> dict[str, pl.Expr]:
@@ -205,7 +218,13 @@ def _keys_of(source: BallotSource, columns: Sequence[str], how: str, *, empty: b
     """
     raw, reading, form = source.raw, source.reading, form_of(source.reading)
     refuse_grouped(raw, columns, reading)
-    refuse_blanks(raw, columns, with_empty(reading) if empty else reading, more=("last",))
+    refuse_blanks(
+        raw,
+        columns,
+        with_empty(reading) if empty else reading,
+        more=("last",),
+        gone="such items" if empty else "such rows",
+    )
     numbers, odd = dict[str, pl.Expr](), dict[str, pl.Expr]()
     keys: dict[str, pl.Expr] = {}
     for name in columns:
@@ -220,28 +239,9 @@ def _keys_of(source: BallotSource, columns: Sequence[str], how: str, *, empty: b
         key = -number if how == "points" else number
         keys[name] = pl.when(last).then(_LAST).when(~missing).then(key)
     if (found := first_row(raw, odd)) is not None:
-        raise _no_number(source, odd, found)
+        raise no_number(source, odd, found)
     refuse_code(raw, numbers, reading, places=how != "points")
     return keys
-
-
-def _no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int, str]) -> Unread:
-    """Return the question of what words among places mean."""
-    raw, name = source.raw, found[1]
-    with raw.reading():
-        rows = raw.frame.filter(odd[name]).group_by(text_of(name).alias("word")).len()
-        words = rows.sort("len", "word", descending=[True, False]).head(_SHOWN + 1).collect(engine="streaming").rows()
-    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
-    path, row = raw.place(found[0] + 1)
-    return Unread(
-        f"the column says {shown}{', ..' if len(words) > _SHOWN else ''}: no numbers",
-        "--words last=____,missing=____ (last: behind the others of the ballot; missing: left out); --columns "
-        "numbers=first reads the number that a cell begins with",
-        code="number",
-        path=path,
-        row=row,
-        column=name,
-    )
 
 
 def _ballots(rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> pl.LazyFrame:
@@ -267,101 +267,10 @@ def _roles(source: BallotSource, form: str) -> dict[str, str]:
     return {role: name for role, name in roles.items() if name} | {"ranking": source.applied.one(form)}
 
 
-def _refuse_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str]) -> None:
-    """Ask where an item has two rows in one ballot: a column that tells them apart is not read."""
-    again = rows.group_by(*keys, "\0item").agg(pl.col(ROW).bottom_k(2).sort(), pl.len().alias("n"))
-    raw = source.raw
-    with raw.reading():
-        found = again.filter(pl.col("n") > 1).sort(pl.col(ROW).list.get(1)).head(1).collect(engine="streaming")
-    if not found.height:
-        return
-    *names, item, pair, _ = found.row(0)
-    with raw.reading():
-        both = [first_cells(replace(raw, frame=raw.frame.slice(at, 1)), source.unread) for at in pair]
-    differ = [name for name in both[0] if both[0][name] != both[1][name]]
-    path, row = raw.place(pair[1] + 1)
-    other = raw.place(pair[0] + 1)[1]
-    rest = f"; the rows differ in {listed(differ, 6)}" if differ else ""
-    raise Unread(
-        f"item {short_repr(item)} stands twice in the ballot of {listed(names)}: in row {other}, too{rest}",
-        "--columns judge=____ if each judge has a ballot, query=____|____ if each value is another query, "
-        "item=____|____ if they are two items; --where chooses rows",
-        code="twice",
-        path=path,
-        row=row,
-        column=source.applied.one("item"),
-    )
-
-
-def _refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> None:
-    """Refuse a ballot whose rows have several weights, counts or times."""
-    for role in beside:
-        value = pl.col(f"\0{role}")
-        uneven = rows.with_columns(first=value.first().over(keys, order_by=ROW)).filter(
-            value.ne_missing(pl.col("first"))
-        )
-        with source.raw.reading():
-            row = uneven.select(pl.col(ROW).min()).collect(engine="streaming").item()
-        if row is not None:
-            path, place = source.raw.place(row + 1)
-            name = source.applied.one(role)
-            raise InputError(
-                f"the ballot has another {role} in a row above: all rows of a ballot have one",
-                path=path,
-                row=place,
-                column=name,
-            )
-
-
-def _refuse_second(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], value: str) -> None:
-    """Ask about a column that is not read and has several values within one ballot: a judge, a heat.
-
-    A text that always goes with the item, as a team, says nothing more, unless it tells all items of one place apart.
-    """
-    raw = source.raw
-    cells = first_cells(raw, source.unread)
-    names = [name for name in cells if len(set(cells[name])) > 1]
-    if not names:
-        return
-    columns = [f"{_UNREAD}{name}" for name in names]
-    with raw.reading():
-        ballots = rows.group_by(keys).agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
-        within = [((pl.col(name) > 1) & (pl.col(name) < pl.col(ROW))).any() for name in columns]
-        several = ballots.select(within).collect(engine="streaming").row(0)
-        items = rows.group_by("\0item").agg(pl.col(columns).n_unique())
-        moves = items.select((pl.col(columns) > 1).any()).collect(engine="streaming").row(0)
-        tied = (
-            rows.filter(pl.col(value).is_finite())
-            .group_by(*keys, value)
-            .agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
-        )
-        tied = tied.filter(pl.col(ROW) > 1)
-        parts = tied.select((pl.col(name) == pl.col(ROW)).all() & (pl.len() > 0) for name in columns)
-        splits = parts.collect(engine="streaming").row(0)
-    odd = [
-        name
-        for at, name in enumerate(names)
-        if several[at] and (splits[at] or (moves[at] and not is_fact(cells[name])))
-    ]
-    if odd:
-        query = source.applied.all("query")
-        raise Unread(
-            f"{listed(odd)} {'has' if len(odd) == 1 else 'have'} several values within one ballot, and no role",
-            f"--columns {names_text({'judge': (odd[0],)})} if it says whose ballot a row is, "
-            f"{names_text({'query': (*query, odd[0])})} if each value is another query, "
-            f"{names_text({'ignore': tuple(odd)})} for what says nothing of the result",
-            code="second-key",
-            path=raw.path,
-            column=odd[0],
-        )
-
-
 def _read(
-    source: BallotSource, table: RawTable, said: Sequence[str], columns: Sequence[str], gone: int = 0
+    source: BallotSource, table: RawTable, said: Sequence[str], columns: Sequence[str], counts: dict[str, int]
 ) -> ReadTable:
-    """Return a table of ballots with what was counted: ballots, rows that are left out, and items that are last."""
-    with table.reading():
-        counts = {"ballots": table.frame.select(pl.len()).collect(engine="streaming").item()}
+    """Return a table of ballots with notes on items that are last, and on rows that are left out."""
     if last := source.words("last"):
         numbers = {name: number_of(text_of(name), form_of(source.reading)) for name in columns}
         cases = {name: missing_number(text_of(name), number, last) for name, number in numbers.items()}
@@ -370,8 +279,7 @@ def _read(
         source.notes.append(
             f"rankbench places {count_text(counts['last'], 'item')} behind the others of the ballot, tied ({words})"
         )
-    if gone:
-        counts["left out"] = gone
+    if gone := counts.get("left out"):
         source.notes.append(f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing")
     return ReadTable(table, source.applied, tuple(said), counts, tuple(source.notes))
 
@@ -384,16 +292,16 @@ def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
     return weight_text(source.applied.one(role), role, rows, total)
 
 
-def _late(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], form: str) -> None:
-    """Note the ballots of places whose lowest is not 1."""
-    if form == "points":
-        return
-    lowest = rows.group_by(keys).agg(pl.col("\0key").min()).filter((pl.col("\0key") != 1) & pl.col("\0key").is_finite())
+def _ballot_count(source: BallotSource, ballots: pl.LazyFrame, *, places: bool) -> int:
+    """Return how many ballots there are, by the column ``low`` of their lowest places; note where that is not 1."""
+    low = pl.col("low")
     with source.raw.reading():
-        late = lowest.select(pl.len()).collect(engine="streaming").item()
-    if late:
+        facts = ballots.select(pl.len(), ((low != 1) & low.is_finite()).sum()).collect(engine="streaming")
+    count, late = facts.row(0)
+    if places and late:
         what = count_text(late, "ballot", "whose lowest is not 1")
         source.notes.append(f"rankbench takes the lowest place for the best in {what}")
+    return int(count)
 
 
 def _counted(raw: RawTable, cases: Mapping[str, pl.Expr]) -> int:

@@ -1,0 +1,150 @@
+"""Doubts about places and points: second keys, rows of one item, columns that are no items, words among numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.ballot_columns import BallotSource
+from rankbench.data.tables.cells import ROW, text_of
+from rankbench.data.tables.doubts import first_cells, is_fact, numbers_rows
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import has_wildcards, names_text
+
+UNREAD = "\0unread "
+"""Beginning of the names of columns that are not read, beside those that are."""
+
+_SHOWN = 8
+
+
+def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str) -> None:
+    """Ask about a column that a pattern takes for an item, and that numbers the rows or has places below the last."""
+    if not any(map(has_wildcards, source.given.all("items"))):
+        return
+    cells = first_cells(source.raw, list(keys))
+    odd = [name for name, texts in cells.items() if len(texts) > 2 and numbers_rows(texts)]
+    if how == "place":
+        with source.raw.reading():
+            below = [(key.is_finite() & (key > len(keys))).any().alias(name) for name, key in keys.items()]
+            found = source.raw.frame.select(below).collect(engine="streaming").row(0, named=True)
+        odd += [name for name, some in found.items() if some and name not in odd]
+    if odd:
+        raise Unread(
+            f"{listed(odd)} may be no items: they number the rows, or have numbers above {len(keys)}, the last place",
+            f"--columns {names_text({'ignore': tuple(odd)})}, or count=____ or judge=____; items=____|____ names items",
+            code="index",
+            path=source.raw.path,
+            column=odd[0],
+        )
+
+
+def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int, str]) -> Unread:
+    """Return the question of what words among places mean."""
+    raw, name = source.raw, found[1]
+    with raw.reading():
+        rows = raw.frame.filter(odd[name]).group_by(text_of(name).alias("word")).len()
+        words = rows.sort("len", "word", descending=[True, False]).head(_SHOWN + 1).collect(engine="streaming").rows()
+    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
+    path, row = raw.place(found[0] + 1)
+    return Unread(
+        f"the column says {shown}{', ..' if len(words) > _SHOWN else ''}: no numbers",
+        "--words last=____,missing=____ (last: behind the others of the ballot; missing: left out); --columns "
+        "numbers=first reads the number that a cell begins with",
+        code="number",
+        path=path,
+        row=row,
+        column=name,
+    )
+
+
+def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str]) -> None:
+    """Ask where an item has two rows in one ballot: a column that tells them apart is not read."""
+    raw, key = source.raw, [*keys, "\0item"]
+    with raw.reading():
+        again = rows.group_by(key).len().filter(pl.col("len") > 1).collect(engine="streaming")
+        if not again.height:
+            return
+        pairs = rows.join(again.lazy(), on=key, how="semi").group_by(key).agg(pl.col(ROW).bottom_k(2).sort())
+        found = pairs.sort(pl.col(ROW).list.get(1)).head(1).collect(engine="streaming")
+    *names, item, pair = found.row(0)
+    with raw.reading():
+        both = [first_cells(replace(raw, frame=raw.frame.slice(at, 1)), source.unread) for at in pair]
+    differ = [name for name in both[0] if both[0][name] != both[1][name]]
+    path, row = raw.place(pair[1] + 1)
+    other = raw.place(pair[0] + 1)[1]
+    rest = f"; the rows differ in {listed(differ, 6)}" if differ else ""
+    raise Unread(
+        f"item {short_repr(item)} stands twice in the ballot of {listed(names)}: in row {other}, too{rest}",
+        "--columns judge=____ if each judge has a ballot, query=____|____ if each value is another query, "
+        "item=____|____ if they are two items; --where chooses rows",
+        code="twice",
+        path=path,
+        row=row,
+        column=source.applied.one("item"),
+    )
+
+
+def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> None:
+    """Refuse a ballot whose rows have several weights, counts or times."""
+    for role in beside:
+        value = pl.col(f"\0{role}")
+        uneven = rows.with_columns(first=value.first().over(keys, order_by=ROW)).filter(
+            value.ne_missing(pl.col("first"))
+        )
+        with source.raw.reading():
+            row = uneven.select(pl.col(ROW).min()).collect(engine="streaming").item()
+        if row is not None:
+            path, place = source.raw.place(row + 1)
+            name = source.applied.one(role)
+            raise InputError(
+                f"the ballot has another {role} in a row above: all rows of a ballot have one",
+                path=path,
+                row=place,
+                column=name,
+            )
+
+
+def refuse_second_key(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], value: str) -> None:
+    """Ask about a column that is not read and has several values within one ballot: a judge, a heat.
+
+    A text that always goes with the item, as a team, says nothing more, unless it tells all items of one place apart.
+    """
+    raw = source.raw
+    cells = first_cells(raw, source.unread)
+    names = [name for name in cells if len(set(cells[name])) > 1]
+    if not names:
+        return
+    columns = [f"{UNREAD}{name}" for name in names]
+    with raw.reading():
+        ballots = rows.group_by(keys).agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
+        within = [((pl.col(name) > 1) & (pl.col(name) < pl.col(ROW))).any() for name in columns]
+        several = ballots.select(within).collect(engine="streaming").row(0)
+        items = rows.group_by("\0item").agg(pl.col(columns).n_unique())
+        moves = items.select((pl.col(columns) > 1).any()).collect(engine="streaming").row(0)
+        tied = (
+            rows.filter(pl.col(value).is_finite())
+            .group_by(*keys, value)
+            .agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
+        )
+        tied = tied.filter(pl.col(ROW) > 1)
+        parts = tied.select((pl.col(name) == pl.col(ROW)).all() & (pl.len() > 0) for name in columns)
+        splits = parts.collect(engine="streaming").row(0)
+    odd = [
+        name
+        for at, name in enumerate(names)
+        if several[at] and (splits[at] or (moves[at] and not is_fact(cells[name])))
+    ]
+    if odd:
+        query = source.applied.all("query")
+        raise Unread(
+            f"{listed(odd)} {'has' if len(odd) == 1 else 'have'} several values within one ballot, and no role",
+            f"--columns {names_text({'judge': (odd[0],)})} if it says whose ballot a row is, "
+            f"{names_text({'query': (*query, odd[0])})} if each value is another query, "
+            f"{names_text({'ignore': tuple(odd)})} for what says nothing of the result",
+            code="second-key",
+            path=raw.path,
+            column=odd[0],
+        )

@@ -1,0 +1,353 @@
+"""Contests of several items in a row become votes: the best beats each other, and each other beats the worst.
+
+Items between them are not compared: nobody said which of them is better, nor that they are equally good. The votes of a
+row are one judgment, and depend on one another; so a row is a judge of its own where the log names no judges, and
+intervals that resample judges resample rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import polars as pl
+
+from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.ballot_columns import BallotSource, ballot_source, beside_columns, items_text
+from rankbench.data.tables.cells import ROW, cell_at, first_row, name_of, only_rows, says, text_of, whole_names
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_third
+from rankbench.data.tables.sides import LEFT_OUT
+from rankbench.data.tables.vote_sides import TIES, name_words, words_of_sides
+from rankbench.errors import InputError, Unread, nearest
+from rankbench.interfaces.reading import Reading, names_text
+from rankbench.interfaces.row_weights import MOST_VOTES
+from rankbench.interfaces.table_check import RawTable, ReadTable
+
+_SHOWN = 8
+_PLACES = {"best": 0, "worst": 2}
+"""Places of items; those that no column names have 1."""
+
+
+def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
+    """Return the votes that rows of several items imply, as a reading says: a table of the kind `comparisons`.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+        It has ``items``, and ``best`` or ``worst`` or both. Their cells name an item of the row, or a column of items,
+        or the part in which the names of these differ, or are words that mean a column (or a tie of all).
+
+    Raises
+    ------
+    InputError
+        With its row: an item stands twice, or is the best and the worst.
+    Unread
+        A cell of ``best`` or ``worst`` names no item of its row, or may say nothing.
+    """
+    source = ballot_source(raw, reading)
+    raw, reading, items = source.raw, source.reading, source.reading.all("items")
+    picks = [role for role in _PLACES if reading.one(role)]
+    if len(items) < 2:
+        raise Unread("one item alone is no contest", "--columns items=____|____", code="roles", path=raw.path)
+    refuse_blanks(raw, [*items, *(reading.one(role) for role in picks)], reading, more=("tie",))
+    raw, gone = _without_missing(source, [*items, *(reading.one(role) for role in picks)])
+    names, notes = whole_names(raw, items)
+    source.notes.extend(notes)
+    _refuse_same(raw, names, reading)
+    if reading.one("self") == "drop":
+        raw = only_rows(raw, ~_same(names))
+    named = _items(raw, names)
+    refuse_alike(named, reading, raw, items[0])
+    refuse_third(raw, items, named, source.applied)
+    source = replace(source, raw=raw)
+    how = _how(source, picks, names, named)
+    contest = _Contest(source, names, {role: _marked(source, role, names, how) for role in picks}, _tied(source, picks))
+    contest.refuse_both()
+    if gone:
+        source.notes.append(f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing")
+    return contest.read(named)
+
+
+def _without_missing(source: BallotSource, names: Sequence[str]) -> tuple[RawTable, int]:
+    """Return the rows in which no cell says ``missing``, and how many do."""
+    raw, missing = source.raw, source.words("missing")
+    if not missing:
+        return raw, 0
+    left = pl.any_horizontal(says(text_of(name), missing) for name in names)
+    with raw.reading():
+        gone = raw.frame.select(left.sum()).collect(engine="streaming").item()
+    return only_rows(raw, ~left), gone
+
+
+def _same(names: Mapping[str, pl.Expr]) -> pl.Expr:
+    """Return whether an item stands twice in a row."""
+    return pl.any_horizontal(one == other for one, other in combinations(names.values(), 2))
+
+
+def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) -> None:
+    """Ask about an item that stands twice in a row."""
+    if reading.one("self") == "drop":
+        return
+    if (found := first_row(raw, {next(iter(names)): _same(names)})) is not None:
+        path, row = raw.place(found[0] + 1)
+        raise Unread(
+            "an item stands twice in the row",
+            "--columns self=drop leaves such rows out",
+            code="self",
+            path=path,
+            row=row,
+            column=found[1],
+        )
+
+
+def _items(raw: RawTable, names: Mapping[str, pl.Expr]) -> list[str]:
+    """Return the names of the items, sorted."""
+    with raw.reading():
+        parts = [raw.frame.select(item=text).unique() for text in names.values()]
+        return pl.concat(parts).unique().collect(engine="streaming")["item"].sort().to_list()
+
+
+def _own_words(columns: Sequence[str]) -> dict[str, str]:
+    """Return the one part of each column's name that the others' lack; none where one has no such part."""
+    found = {}
+    for name in columns:
+        others = {word for other in columns if other != name for word in name_words(other)}
+        own = [word for word in name_words(name) if word not in others]
+        if len(own) != 1 or own == name_words(name):
+            return {}
+        found[name] = own[0]
+    return found
+
+
+def _ties(source: BallotSource) -> tuple[str, ...]:
+    """Return the words for a tie of all; where all words are names of items, those that were told."""
+    told = source.words("tie")
+    return told if "name" in source.reading.words else (*TIES, *told)
+
+
+def _how(
+    source: BallotSource, picks: Sequence[str], names: Mapping[str, pl.Expr], items: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the words that mean each column; none: the cells name items.
+
+    Raises
+    ------
+    InputError
+        A word means a column that is none of the items', or two columns.
+    Unread
+        Not all cells fit, or they fit in several ways.
+    """
+    raw, reading = source.raw, source.reading
+    if told := words_of_sides(reading):
+        _refuse_words(source, picks, names, told)
+        return told
+    ties, cells = _ties(source), [reading.one(role) for role in picks]
+    with raw.reading():
+        every = pl.concat([raw.frame.select(word=name_of(cell)).unique() for cell in cells]).unique()
+        words = every.filter(~says(pl.col("word"), ties)).head(len(names) + 1).collect(engine="streaming")["word"]
+        fit = [says(text_of(cell), ties) | pl.any_horizontal(_is_item(cell, names)) for cell in cells]
+        by_item = all(raw.frame.select(one.all() for one in fit).collect(engine="streaming").row(0)) and len(words) > 0
+    ways = {} if "name" in reading.words else _column_words(list(names), {word.lower() for word in words.to_list()})
+    own = {word.lower() for word in (*ties, *(word for some in ways.values() for word in some))}
+    if (ways and by_item) or ((ways or by_item) and any(item.lower() in own for item in items)):
+        raise Unread(
+            f"the words of {listed(cells)} are names of items, and mean columns or ties as well",
+            f"--words {names_text({name: ('____',) for name in names})}; or name=* if all are names of items",
+            code="ambiguous",
+            path=raw.path,
+            column=cells[0],
+        )
+    if not ways and not by_item:
+        raise _no_words(source, cells, names)
+    return ways
+
+
+def _column_words(columns: Sequence[str], words: set[str]) -> dict[str, tuple[str, ...]]:
+    """Return the word of each column, its name or the part in which names differ, where all words are such."""
+    for meant in ({name: name.strip() for name in columns}, _own_words(columns)):
+        if words and words <= {word.lower() for word in meant.values()}:
+            return {name: (word,) for name, word in meant.items()}
+    return {}
+
+
+def _is_item(cell: str, names: Mapping[str, pl.Expr]) -> list[pl.Expr]:
+    """Return whether a column names each of the row's items."""
+    return [(text == text_of(cell)) | (text == name_of(cell)) for text in names.values()]
+
+
+def _refuse_words(
+    source: BallotSource, picks: Sequence[str], names: Iterable[str], told: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Ask about the first word that none of the told ones is; refuse words that mean two columns, or none of items."""
+    for name in told:
+        if name not in names:
+            what = f"words: {name!r} is none of the columns of items{nearest(name, [*names, 'tie', 'missing'])}"
+            raise InputError(what, path=source.raw.path)
+    known = [word for words in (*told.values(), _ties(source)) for word in words]
+    if twice := [word for word in known if [other.lower() for other in known].count(word.lower()) > 1]:
+        raise InputError(f"words: {twice[0]!r} means several columns, or a tie", path=source.raw.path)
+    cases = {source.reading.one(role): ~says(text_of(source.reading.one(role)), known) for role in picks}
+    if (found := first_row(source.raw, cases)) is not None:
+        path, row = source.raw.place(found[0] + 1)
+        cell = cell_at(source.raw, *found)
+        raise Unread(
+            f"{short_repr(cell)} is none of the words {', '.join(known)}",
+            f"--words missing={names_text({'': (cell,)}).partition('=')[2]} leaves such rows out",
+            code="word",
+            path=path,
+            row=row,
+            column=found[1],
+        )
+
+
+def _no_words(source: BallotSource, cells: Sequence[str], names: Mapping[str, pl.Expr]) -> Unread:
+    """Return the question of what the words of the best and the worst mean."""
+    raw = source.raw
+    with raw.reading():
+        said = pl.concat([raw.frame.select(word=text_of(cell)) for cell in cells])
+        counted = said.group_by("word").len().sort("len", "word", descending=[True, False]).head(_SHOWN)
+        words = counted.collect(engine="streaming").rows()
+    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words)
+    return Unread(
+        f"{listed(cells)} say {shown}: neither names of the items of a row, nor of their columns; or capitals differ",
+        f"--words {names_text({**{name: ('____',) for name in names}, 'tie': ('____',), 'missing': ('____',)})}",
+        code="words",
+        path=raw.path,
+        column=cells[0],
+    )
+
+
+def _marked(
+    source: BallotSource, role: str, names: Mapping[str, pl.Expr], how: Mapping[str, tuple[str, ...]]
+) -> list[pl.Expr]:
+    """Return whether each item is the one that a column names."""
+    cell = source.reading.one(role)
+    if how:
+        return [says(name_of(cell), how.get(name, ())) for name in names]
+    return _is_item(cell, names)
+
+
+def _tied(source: BallotSource, picks: Sequence[str]) -> pl.Expr:
+    """Return whether all items of a row are tied: each column that is read says so."""
+    return pl.all_horizontal(says(text_of(source.reading.one(role)), _ties(source)) for role in picks)
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """Rows whose cells have been read.
+
+    Attributes
+    ----------
+    source : BallotSource
+    names : mapping of str to Expr
+        Names of the items by column.
+    marked : mapping of str to list of Expr
+        Whether each item is the best, or the worst.
+    tied : Expr
+        Whether all items are tied.
+    """
+
+    source: BallotSource
+    names: Mapping[str, pl.Expr]
+    marked: Mapping[str, list[pl.Expr]]
+    tied: pl.Expr
+
+    def refuse_both(self) -> None:
+        """Refuse a row whose best item is its worst, too."""
+        if len(self.marked) < 2:
+            return
+        both = pl.any_horizontal(best & worst for best, worst in zip(*self.marked.values(), strict=True))
+        raw, worst = self.source.raw, self.source.reading.one("worst")
+        if (found := first_row(raw, {worst: both})) is not None:
+            path, row = raw.place(found[0] + 1)
+            cell = short_repr(cell_at(raw, *found))
+            raise InputError(f"the best item is the worst, too: {cell}", path=path, row=row, column=worst)
+
+    def read(self, items: Sequence[str]) -> ReadTable:
+        """Return the votes: the best against each other, each other against the worst."""
+        source, reading = self.source, self.source.reading
+        columns, weighed, gone = beside_columns(source)
+        columns = {"query_id" if role == "query" else role: column for role, column in columns.items()}
+        count = columns.pop("count", None)
+        frame = self._prepared(columns, count, gone)
+        counts = self._counts(frame)
+        raw = replace(source.raw, frame=self._votes(frame, list(columns)), roles=self._roles())
+        pairs = len(self.names) * (len(self.names) - 1) // 2
+        if count is None:
+            place = source.raw.place
+            raw = replace(raw, locate=lambda row: place(None if row is None else (row - 1) // pairs + 1))
+        else:
+            raw = replace(raw, locate=lambda row: (source.raw.path, None))
+        if self.own_units(columns):
+            source.notes.append(
+                "votes of one row depend on one another: each row is a judge of its own, and is resampled as a whole"
+            )
+        what = " and ".join(f"{reading.one(role)} is the {role}" for role in self.marked)
+        line = (f"{what} of {', '.join(self.names)}", items_text(items), *weighed)
+        return ReadTable(raw, source.applied, line, counts, tuple(source.notes))
+
+    def _prepared(self, columns: Mapping[str, pl.Expr], count: pl.Expr | None, gone: pl.Expr | None) -> pl.LazyFrame:
+        """Return a row for each contest: names and places of items, whether all are tied, and what stands beside."""
+        source = self.source
+        places = []
+        for at in range(len(self.names)):
+            place = pl.lit(1, pl.Int8)
+            for role, marked in self.marked.items():
+                place = pl.when(marked[at]).then(pl.lit(_PLACES[role], pl.Int8)).otherwise(place)
+            places.append(place.alias(f"\0place{at}"))
+        names = [text.alias(f"\0name{at}") for at, text in enumerate(self.names.values())]
+        out = (pl.lit(value=False) if gone is None else gone.fill_null(value=False)).alias("\0out")
+        beside = [column.alias(f"\0{role}") for role, column in columns.items()]
+        times = [] if count is None else [count.cast(pl.UInt32).alias("\0times")]
+        frame = source.raw.frame.with_row_index(ROW)
+        frame = frame.select(ROW, *names, *places, self.tied.alias("\0tied"), out, *beside, *times)
+        unit = pl.format("row {}", pl.col(ROW) + 1)
+        if count is not None:
+            self._refuse_many(count)
+            frame = frame.filter(pl.col("\0times") > 0).with_columns(pl.int_ranges("\0times").alias("\0times"))
+            frame, unit = frame.explode("\0times"), pl.format("row {}.{}", pl.col(ROW) + 1, pl.col("\0times") + 1)
+        return frame.with_columns(unit.alias("\0judge")) if self.own_units(columns) else frame
+
+    def own_units(self, beside: Collection[str]) -> bool:
+        """Return whether each row is a judge of its own."""
+        return len(self.names) > 2 and "judge" not in beside
+
+    def _refuse_many(self, count: pl.Expr) -> None:
+        """Refuse counts of more rows than are held one by one."""
+        raw = self.source.raw
+        with raw.reading():
+            total = raw.frame.select(count.sum()).collect(engine="streaming").item()
+        if total > MOST_VOTES:
+            what = f"counts add up to {total:,.0f} rows of several items, and at most {MOST_VOTES:,} are read"
+            raise InputError(what, path=raw.path, column=self.source.applied.one("count"))
+
+    def _votes(self, frame: pl.LazyFrame, beside: Collection[str]) -> pl.LazyFrame:
+        """Return the pairs of each row, as many for each; those that nobody compared are to be left out."""
+        winners, losers, ties, out = [], [], [], []
+        for one, other in combinations(range(len(self.names)), 2):
+            first, second = pl.col(f"\0place{one}"), pl.col(f"\0place{other}")
+            winners.append(pl.when(first <= second).then(pl.col(f"\0name{one}")).otherwise(pl.col(f"\0name{other}")))
+            losers.append(pl.when(first <= second).then(pl.col(f"\0name{other}")).otherwise(pl.col(f"\0name{one}")))
+            ties.append(pl.col("\0tied"))
+            out.append(pl.col("\0out") | ((first == second) & ~pl.col("\0tied")))
+        lists = {"winner": winners, "loser": losers, "tie": ties, LEFT_OUT: out}
+        kept = [*beside, *(["judge"] if self.own_units(beside) else [])]
+        columns = [pl.col(f"\0{role}").alias(role) for role in kept]
+        rows = frame.select(*columns, *(pl.concat_list(some).alias(name) for name, some in lists.items()))
+        return rows.explode(list(lists))
+
+    def _counts(self, frame: pl.LazyFrame) -> dict[str, int]:
+        """Return how many rows there are, and how many of them are ties of all."""
+        kept = ~pl.col("\0out")
+        with self.source.raw.reading():
+            facts = frame.select(kept.sum(), (kept & pl.col("\0tied")).sum().alias("ties")).collect(engine="streaming")
+        rows, ties = facts.row(0)
+        return {"rows": rows, "ties": ties}
+
+    def _roles(self) -> dict[str, str]:
+        """Return the columns that errors name, by role."""
+        applied = self.source.applied
+        roles = {role: applied.one(role) for role in ("query", "judge", "weight", "time")}
+        return {role: name for role, name in roles.items() if name}
