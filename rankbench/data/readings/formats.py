@@ -12,7 +12,6 @@ from pydantic import Field, ValidationError
 
 from rankbench.core.component import Record, first_problem
 from rankbench.core.text import listed
-from rankbench.data.tables.doubts import first_cells, numbers_rows
 from rankbench.data.tables.kinds import applied
 from rankbench.data.tables.read_votes import outcome_disagreement
 from rankbench.errors import InputError, SpecError, Unread, nearest
@@ -117,12 +116,10 @@ class KnownFormat(Record):
         return Reading(**parts, format=self.name, source=f"format {self.name}", known=(*self.needs, *self.also))
 
     def unknown(self, raw: RawTable) -> list[str]:
-        """Return the columns that it does not know; a column that numbers the rows is no matter."""
-        names = [name for name in raw.schema().names() if not any(fits(name, one) for one in (*self.needs, *self.also))]
-        if not names:
-            return []
-        cells = first_cells(raw, names)
-        return [name for name in names if not numbers_rows(cells.get(name, ["x"]))]
+        """Return the columns that it does not know; the index that pandas writes, without a name, is no matter."""
+        known = (*self.needs, *self.also)
+        names = raw.schema().names()
+        return [name for name in names if name.strip() and not any(fits(name, one) for one in known)]
 
 
 def _many(table: Mapping[str, Any]) -> dict[str, Any]:
