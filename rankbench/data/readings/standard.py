@@ -53,7 +53,10 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     """
     found: list[tuple[TableKind, tuple[str, ...], Names]] = []
     taken = {name for role, names in told.columns.items() if role not in NO_COLUMNS for name in names}
-    ignored = told.columns.get("ignore", ())
+    none = [role for role, names in told.columns.items() if role not in NO_COLUMNS and not any(names)]
+    called = names_by_role([name for name in raw.schema().names() if name not in taken], none)
+    # A column that is called as a role is none where the role is said to have none.
+    ignored = (*told.columns.get("ignore", ()), *(name for names in called.values() for name in names))
     free = [name for name in raw.schema().names() if name not in taken and not any(fits(name, i) for i in ignored)]
     for kind in kinds:
         roles = {*kind.beside, *(role for shape in shapes_of(kind) for role in shape)}
@@ -82,7 +85,8 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
             path=raw.path,
         )
     source = f"{STANDARD}, {told.source}" if told else STANDARD
-    return kind, told.with_({**chosen, **told.columns}, source=source)
+    ignore = {"ignore": ignored} if ignored else {}
+    return kind, told.with_({**chosen, **told.columns, **ignore}, source=source)
 
 
 def _refuse_twice(raw: RawTable, chosen: Mapping[str, Sequence[str]], shape: Sequence[str]) -> None:
