@@ -64,6 +64,9 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
         own = {**usual, **{role: names for role, names in told.columns.items() if any(names)}}
         found += [(kind, shape, usual) for _, shape in complete_shapes(own, [kind])]
     found = [one for one in found if not any(set(one[1]) < set(other[1]) for other in found)]
+    # Of two sets of roles that are all read at once, as a query's and a judge's, either will do.
+    kept = [one for one in found if set(one[1]) <= {*found[0][1], *found[0][0].beside} and one[0] is found[0][0]]
+    found = found[:1] if len(kept) == len(found) else found
     if len(found) > 1:
         shapes = " or ".join(f"{kind.words} by {', '.join(shape)}" for kind, shape, _ in found)
         step = "--columns ROLE= for the one that is not meant, as --columns " + ",".join(
