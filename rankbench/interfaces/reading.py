@@ -304,7 +304,8 @@ class Reading(Record):
                     raise InputError(f"there is no column {name!r} for the {role}{nearest(name, names)}", column=name)
             full[role] = tuple(dict.fromkeys(found)) or ("",)
             if len(full[role]) > 1 and role not in MANY:
-                raise InputError(f"one column is the {role}, not {' and '.join(full[role])}", column=full[role][1])
+                several = " and ".join(map(repr, full[role]))
+                raise InputError(f"{several} are several columns for the {role}, which is one", column=full[role][1])
         return self.model_copy(update={"columns": full})
 
     def read(self) -> set[str]:

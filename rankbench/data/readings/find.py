@@ -85,11 +85,14 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
     taken = {name for names in told.columns.values() for name in names}
     free = [name for name in raw.schema().names() if name not in taken]
     shaped = {role for shape in shapes_of(kind) for role in shape}
-    usual = {
-        role: names
-        for role, names in names_by_role(free, [role for role in kind.beside if role not in shaped]).items()
-        if role not in told.columns and len(names) == 1
-    }
+    called = names_by_role(free, [role for role in {*kind.beside, *shaped} if role not in told.columns])
+    # A winner that is told beside a loser, or two sides, that are called so.
+    roles = {role for role, names in told.columns.items() if any(names)}
+    said, every = complete_shapes(roles, [kind]), complete_shapes({*roles, *called}, [kind])
+    larger = any(set(one) < set(other) for _, one in said for _, other in every)
+    if larger and (read := by_standard_names(raw, told, [kind])) is not None:
+        return read
+    usual = {role: names for role, names in called.items() if role not in shaped and len(names) == 1}
     source = "told, standard names" if usual else "told"
     return kind.read(raw, told.with_({**usual, **told.columns}, source=source))
 

@@ -64,7 +64,10 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     """
     found: list[tuple[TableKind, tuple[str, ...], Names]] = []
     taken = {name for role, names in told.columns.items() if role not in NO_COLUMNS for name in names}
-    ignored = told.columns.get("ignore", ())
+    none = [role for role, names in told.columns.items() if role not in NO_COLUMNS and not any(names)]
+    called = names_by_role([name for name in raw.schema().names() if name not in taken], none)
+    # A column that is called as a role is none where the role is said to have none.
+    ignored = (*told.columns.get("ignore", ()), *(name for names in called.values() for name in names))
     free = [name for name in raw.schema().names() if name not in taken and not any(fits(name, i) for i in ignored)]
     for kind in kinds:
         roles = {*kind.beside, *(role for shape in shapes_of(kind) for role in shape)}
@@ -72,6 +75,9 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
         own = {**usual, **{role: names for role, names in told.columns.items() if any(names)}}
         found += [(kind, shape, usual) for _, shape in complete_shapes(own, [kind])]
     found = [one for one in found if not any(set(one[1]) < set(other[1]) for other in found)]
+    # Of two sets of roles that are all read at once, as a query's and a judge's, either will do.
+    kept = [one for one in found if set(one[1]) <= {*found[0][1], *found[0][0].beside} and one[0] is found[0][0]]
+    found = found[:1] if len(kept) == len(found) else found
     if len(found) > 1:
         shapes = " or ".join(f"{kind.words} by {', '.join(shape)}" for kind, shape, _ in found)
         step = "--columns ROLE= for the one that is not meant, as --columns " + ",".join(
@@ -93,7 +99,8 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
             path=raw.path,
         )
     source = f"{STANDARD}, {told.source}" if told else STANDARD
-    return kind, told.with_({**chosen, **told.columns}, source=source)
+    ignore = {"ignore": ignored} if ignored else {}
+    return kind, told.with_({**chosen, **told.columns, **ignore}, source=source)
 
 
 def _refuse_twice(raw: RawTable, chosen: Mapping[str, Sequence[str]], shape: Sequence[str]) -> None:

@@ -15,14 +15,13 @@ from rankbench.data.tables.cells import (
     first_row,
     form_of,
     number_of,
-    refuse_several,
     says,
     text_of,
     whole_names,
     with_joined,
 )
 from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
-from rankbench.data.tables.read_votes import date_format
+from rankbench.data.tables.read_votes import days_of
 from rankbench.data.tables.schemas import SAYS_NOTHING
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards
@@ -77,7 +76,6 @@ def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
     schema = raw.schema()
     with raw.located():
         applied = _in_order(reading.expanded(schema.names()), reading)
-        refuse_several(applied, ("ranking", "place", "points", *BESIDE))
         for role, names in applied.columns.items():
             nested = [name for name in names if name in schema and schema[name].is_nested()]
             if nested and role not in ("ranking", "candidates", "ignore"):
@@ -191,15 +189,7 @@ def times_of(source: BallotSource, name: str) -> pl.Expr:
         With its row: a text that is no such date.
     """
     pattern = source.reading.one("dates")
-    if not pattern:
-        return pl.col(name)
-    text = text_of(name)
-    day = text.str.to_date(date_format(pattern), strict=False)
-    if (found := first_row(source.raw, {name: day.is_null() & (text != "")})) is not None:
-        path, row = source.raw.place(found[0] + 1)
-        cell = short_repr(cell_at(source.raw, found[0], name))
-        raise InputError(f"{cell} is no date as {pattern}", path=path, row=row, column=name)
-    return day
+    return days_of(source.raw, name, pattern) if pattern else pl.col(name)
 
 
 def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
@@ -214,7 +204,7 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
     """
     raw = source.raw
     refuse_grouped(raw, [name], source.reading)
-    value = number_of(text_of(name), form_of(source.reading))
+    value = number_of(text_of(name), form_of(source.reading), errors=False)
     what = "count" if role == "count" else "weight"
     bad = value.is_null() | (value < 0)
     if role == "count":
@@ -250,7 +240,7 @@ def refuse_no_names(raw: RawTable, names: dict[str, pl.Expr]) -> None:
 
 
 def weight_text(name: str, role: str, rows: int, total: float) -> str:
-    """Return the part of the line that says what weights, or counts, sum to."""
+    """Return the part of the line that says what weights, or counts, of ballots sum to."""
     what = f"are {count_text(total, 'voter')}" if role == "count" else f"weigh {total:,.10g}"
     return f"{name}: {count_text(rows, 'ballot')} {what}"
 

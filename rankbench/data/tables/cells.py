@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,15 +81,17 @@ def says(text: pl.Expr, words: Sequence[str]) -> pl.Expr:
     return found
 
 
-def number_of(text: pl.Expr, form: str = "") -> pl.Expr:
+def number_of(text: pl.Expr, form: str = "", *, errors: bool = True) -> pl.Expr:
     """Return the finite numbers that texts say; true and false are 1 and 0, anything else is null.
 
     Parameters
     ----------
     text : Expr
     form : str
-        The number 1234.5 as the file has it: ``1.234,5``; "first": the number that a text begins with. A standard
-        error behind a number, and a percent sign, are not read.
+        The number 1234.5 as the file has it: ``1.234,5``; "first": the number that a text begins with. A percent
+        sign is not read.
+    errors : bool
+        Whether a standard error may stand behind a number, which is not read.
 
     Raises
     ------
@@ -104,10 +106,13 @@ def number_of(text: pl.Expr, form: str = "") -> pl.Expr:
             if match is None:
                 raise InputError(f"numbers={form}: say how 1234.5 is written, as numbers=1.234,5 or numbers=1,234.5")
             thousands, point = match.groups()
+            groups = rf"(?:\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+)" if thousands else r"\d+"
+            text = pl.when(text.str.contains(rf"^[+-]?{groups}(?:{re.escape(point)}\d*)?\s*%?$")).then(text)
             text = text.str.replace_all(thousands, "", literal=True) if thousands else text
             text = text.str.replace(point, ".", literal=True)
         low = text.str.to_lowercase().replace({"true": "1", "false": "0"})
-        plain = pl.coalesce(low.str.extract(_WITH_ERROR), low.str.strip_suffix("%").str.strip_chars_end())
+        plain = low.str.strip_suffix("%").str.strip_chars_end()
+        plain = pl.coalesce(low.str.extract(_WITH_ERROR), plain) if errors else plain
     value = plain.cast(pl.Float64, strict=False)
     return pl.when(value.is_finite()).then(value)
 
@@ -171,18 +176,6 @@ def chosen_rows(raw: RawTable, reading: Reading) -> RawTable:
                 raise InputError(f"there is no column {name!r} to choose rows by{nearest(name, names)}", column=name)
             kept.append(says(text_of(name), words) if wanted else ~says(text_of(name), words))
     return only_rows(raw, pl.all_horizontal(kept)) if kept else raw
-
-
-def refuse_several(reading: Reading, roles: Iterable[str]) -> None:
-    """Refuse several columns for a role that has one.
-
-    Raises
-    ------
-    InputError
-    """
-    for role in roles:
-        if len(names := reading.all(role)) > 1:
-            raise InputError(f"{listed(names)} are several columns for the {role}, which is one", column=names[1])
 
 
 def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr], list[str]]:

@@ -29,6 +29,7 @@ from rankbench.data.tables.covariates import (
     control_roles,
     covariate_terms,
 )
+from rankbench.data.tables.doubts import blank_cell
 from rankbench.data.tables.outcome_readings import level_winners
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.read_votes import read_votes
@@ -42,7 +43,7 @@ from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import MOST_VOTES, NOTHING, votes_counted, with_counts
 from rankbench.interfaces.table import ColumnReading, TableKind, columns_text
-from rankbench.interfaces.table_check import MISSING, RawTable, ReadTable, TableCheck
+from rankbench.interfaces.table_check import MISSING, NAMELESS, RawTable, ReadTable, TableCheck
 
 
 class ComparisonTable(TableKind):
@@ -247,7 +248,10 @@ class ComparisonsCheck(TableCheck):
         """Return an error that names the column as the log does."""
         if self.kept is not None and row < len(self.kept):
             row = int(self.kept[row])
-        if message == MISSING and column in ("winner", "loser"):
+        nobody = message in (MISSING, NAMELESS) and column in ("winner", "loser")
+        if nobody and self.raw.doubts is not None:
+            return blank_cell("", *self.raw.place(self.rows + row + 1), self.names.get(column) or column)
+        if message == MISSING and nobody:
             message += "; --columns drop= leaves such rows out"
         if column in (MARKED, "tie"):
             message += "; --columns tie= reads the log without this column"

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.tables.cells import EMPTY, NUMBER, form_of, is_flat, is_nothing, number_of, says, text_of
+from rankbench.data.tables.cells import EMPTY, NUMBER, form_of, is_flat, is_nothing, says, text_of
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -271,7 +271,8 @@ def is_fact(cells: Sequence[str]) -> bool:
         return False
     if {cell.lower() for cell in full} <= set(_FLAGS) or all(re.fullmatch(_SCORELINE, cell) for cell in full):
         return True
-    return all(re.fullmatch(NUMBER, cell) for cell in full) and not numbers_rows(cells)
+    # Of two or three rows 1, 2, 3 may be counts.
+    return all(re.fullmatch(NUMBER, cell) for cell in full) and not (len(cells) > 3 and numbers_rows(cells))
 
 
 def numbers_rows(cells: Sequence[str]) -> bool:
@@ -287,7 +288,8 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
     Unread
     """
     cells = first_cells(raw, reading.unread(raw.schema().names()))
-    facts = {name: looks(texts) for name, texts in cells.items() if is_fact(texts)}
+    # A column without a name has no role: it is an index.
+    facts = {name: looks(texts) for name, texts in cells.items() if name.strip() and is_fact(texts)}
     if facts:
         what = "what is this column" if len(facts) == 1 else "what are these columns"
         raise Unread(
@@ -319,7 +321,7 @@ def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], re
     cells = first_cells(raw, [*sides, *unread])
     if not all(side in cells for side in sides):
         return
-    names = set(items)
+    names, third = set(items), list[str]()
     for name in unread:
         texts = cells.get(name, [])
         full = {text for text in texts if text.lower() not in EMPTY}
@@ -327,23 +329,15 @@ def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], re
             continue
         rows = zip(texts, *(cells[side] for side in sides), strict=True)
         if any(text and text not in others for text, *others in rows):
-            raise Unread(
-                f"{short_repr(name)} names the same items as {listed(list(sides))}, and is not read: are there more "
-                "than two items in a row, or two pairs?",
-                f"--columns {names_text({'items': (*sides, name)})},best=____ for the best of all; "
-                f"{names_text({'ignore': (name,)})} to leave it out",
-                code="third",
-                path=raw.path,
-                column=name,
-            )
-
-
-def number_columns(reading: Reading, names: Iterable[str]) -> dict[str, pl.Expr]:
-    """Return the numbers of columns, null where a word says that one is missing."""
-    missing = reading.words.get("missing", ())
-    found = {}
-    for name in names:
-        text = text_of(name)
-        value = number_of(text, form_of(reading))
-        found[name] = pl.when(~says(text, missing)).then(value) if missing else value
-    return found
+            third.append(name)
+    if third:
+        verb, it = ("names", "it") if len(third) == 1 else ("name", "them")
+        raise Unread(
+            f"{listed(third)} {verb} the same items as {listed(list(sides))}, and no role reads {it}: are there more "
+            "than two items in a row, or two pairs?",
+            f"--columns {names_text({'items': (*sides, *third)})},best=____ for the best of all; "
+            f"{names_text({'ignore': tuple(third)})} to leave {it} out",
+            code="third",
+            path=raw.path,
+            column=third[0],
+        )

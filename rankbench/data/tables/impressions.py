@@ -18,7 +18,6 @@ from rankbench.data.tables.cells import (
     chosen_rows,
     number_of,
     only_rows,
-    refuse_several,
     says,
     text_of,
     whole_names,
@@ -149,7 +148,6 @@ def _chosen(raw: RawTable, reading: Reading, flat: Iterable[str]) -> tuple[RawTa
     schema = raw.schema()
     with raw.located():
         applied = reading.expanded(schema.names())
-        refuse_several(applied, ("position", "doc", "clicked", "shown", "part"))
         for name in (name for role in flat for name in applied.all(role)):
             if schema[name].is_nested():
                 raise InputError(f"the column holds {schema[name]}, not single values", column=name)

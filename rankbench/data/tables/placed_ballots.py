@@ -229,7 +229,7 @@ def _keys_of(source: BallotSource, columns: Sequence[str], how: str, *, empty: b
     keys: dict[str, pl.Expr] = {}
     for name in columns:
         text = text_of(name)
-        number = number_of(text, form)
+        number = number_of(text, form, errors=False)
         last = missing_number(text, number, source.words("last"))
         missing = missing_number(text, number, source.words("missing")) & ~last
         if empty:

@@ -11,7 +11,16 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.tables.cells import EMPTY, number_of, says, text_of, with_joined
+from rankbench.data.tables.cells import (
+    EMPTY,
+    cell_at,
+    first_row,
+    form_of,
+    number_of,
+    says,
+    text_of,
+    with_joined,
+)
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
 from rankbench.data.tables.doubts import (
     blank_cell,
@@ -163,6 +172,8 @@ class _Votes:
 
     def settle(self, *names: str) -> None:
         """Let ids be whole numbers where a program wrote them as floats, in columns that name the same things."""
+        weights = [name for role in ("weight", "count") if (name := self.reading.one(role))]
+        refuse_grouped(self.raw, weights, self.reading)
         beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
         self.raw = replace(self.raw, frame=with_whole_names(self.raw.frame, [*self.sides, *names], *beside))
 
@@ -233,7 +244,7 @@ class _Votes:
 
     def wrong_number(self, role: str) -> pl.Expr:
         """Return where a weight is no number from 0, or a count no whole one."""
-        value = number_of(text_of(self.reading.one(role)))
+        value = number_of(text_of(self.reading.one(role)), form_of(self.reading), errors=False)
         good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
         return ~good.fill_null(value=False)
 
@@ -277,9 +288,11 @@ class _Votes:
         return replace(self.raw, frame=self.raw.frame.select(columns), roles=roles)
 
     def beside(self, role: str, name: str) -> pl.Expr:
-        """Return a column beside the vote; dates are read by their pattern."""
+        """Return a column beside the vote; dates and numbers are read by their patterns."""
         if role == "time" and (pattern := self.reading.one("dates")):
-            return text_of(name).str.to_date(date_format(pattern), strict=False)
+            return days_of(self.raw, name, pattern)
+        if role in ("weight", "count") and (form := form_of(self.reading)):
+            return number_of(text_of(name), form, errors=False)
         return pl.col(name)
 
 
@@ -435,6 +448,23 @@ def _sided_table(votes: _Votes, outcome: VoteOutcome) -> RawTable:
 
 
 _DATES: Mapping[str, str] = {"2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d"}
+
+
+def days_of(raw: RawTable, name: str, pattern: str) -> pl.Expr:
+    """Return the days that a column says, null where it is empty.
+
+    Raises
+    ------
+    InputError
+        With its row: a text that is no such date.
+    """
+    text = text_of(name)
+    day = text.str.to_date(date_format(pattern), strict=False)
+    if (found := first_row(raw, {name: day.is_null() & (text != "")})) is not None:
+        path, row = raw.place(found[0] + 1)
+        cell = short_repr(cell_at(raw, found[0], name))
+        raise InputError(f"{cell} is no date as {pattern}", path=path, row=row, column=name)
+    return day
 
 
 def date_format(pattern: str) -> str:

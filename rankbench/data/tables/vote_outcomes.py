@@ -106,11 +106,11 @@ def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
         text = text_of(name)
         if names.count(name) > 1:
             lines = {f"{_number_of(name)}{at}": text.str.extract(_SCORELINE, at) for at in (1, 2)}
-            found |= {alias: number_of(part) for alias, part in lines.items()}
+            found |= {alias: number_of(part, errors=False) for alias, part in lines.items()}
         else:
             flag = text.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Float64)
             flags = any(role in ("left_won", "right_won", "tie") for role in roles)
-            number = number_of(text, form_of(reading))
+            number = number_of(text, form_of(reading), errors=False)
             found[_number_of(name)] = pl.coalesce(flag, number) if flags else number
     return frame.with_columns(value.alias(alias) for alias, value in found.items())
 
