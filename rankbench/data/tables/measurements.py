@@ -32,7 +32,7 @@ class MeasurementTable(TableKind):
     name: ClassVar[str] = "measurements"
     source: ClassVar[str] = "mteb, SWE-bench, EuroEval"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "system", "score")
-    optional: ClassVar[tuple[str, ...]] = ("seed",)
+    optional: ClassVar[tuple[str, ...]] = ("seed", "less")
     marks: ClassVar[tuple[str, ...]] = ("system", "score")
     roles: ClassVar[tuple[str, ...]] = ("system", "task", "score", "seed")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("measurements",)
@@ -82,7 +82,10 @@ _TRUTH = {"true": "1", "false": "0"}
 
 
 class MeasurementsCheck(TableCheck):
-    """Measurements: a row is a cell, or has several side by side, as a struct."""
+    """Measurements: a row is a cell, or has several side by side, as a struct.
+
+    Beside such a struct, ``less`` is one of those cells in which less is better.
+    """
 
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
         super().__init__(raw, schema)
@@ -94,7 +97,7 @@ class MeasurementsCheck(TableCheck):
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
         several = isinstance(frame["score"].dtype, pl.Struct)
-        named = [name for name in self.schema if name != "score"]
+        named = [name for name in self.schema if name not in ("score", "less")]
         if several:
             named.remove("query_id" if "system" in self.roles else "system")
         columns = {name: self.cast(self._own(frame, name), pl.String()).alias(name) for name in named}
@@ -105,6 +108,9 @@ class MeasurementsCheck(TableCheck):
         at = np.repeat(np.arange(cells.width), frame.height)
         repeated = [column.gather(np.tile(np.arange(frame.height), cells.width)) for column in columns.values()]
         scores = [self._scores(cells), *([side.gather(at)] if several else [])]
+        if "less" in self.schema:
+            down = np.isin(cells.columns, frame["less"].struct.fields)[at] if several else frame["less"]
+            scores.append(self.cast(pl.Series("less", down), pl.Boolean()))
         return pl.DataFrame([*repeated, *scores]).select(list(self.schema))
 
     def end(self) -> None:
@@ -206,7 +212,20 @@ def load_scores(table: pl.LazyFrame) -> TaskScores:
         )
     values = np.full(shape, np.nan)
     values[of_seed, of_task, of_system] = frame["score"].to_numpy()
-    return TaskScores(systems, tasks, seeds, values)
+    return TaskScores(systems, tasks, seeds, values, _less(frame))
+
+
+def _less(frame: pl.DataFrame) -> frozenset[str]:
+    """Return the tasks in which less is better."""
+    if "less" not in frame.columns:
+        return frozenset()
+    ways = frame.group_by("query_id", maintain_order=True).agg(pl.col("less").any(), all=pl.col("less").all())
+    if both := ways.filter(pl.col("less") != pl.col("all"))["query_id"].to_list():
+        raise InputError(
+            f"less is better in some scores of the task {short_repr(both[0])}, and more in others. Keep rows of one "
+            "metric (--where), or name tasks by it, too (--columns task=NAME|NAME)"
+        )
+    return frozenset(ways.filter("less")["query_id"])
 
 
 def _numbered(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
