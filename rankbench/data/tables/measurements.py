@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import measurements_schema
+from rankbench.data.tables.score_cells import read_measurements, scores_of
 from rankbench.data.tables.score_layout import MISSING, laid_out, roles_said, unwanted, usual_roles, without_errors
 from rankbench.errors import InputError
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import QUOTED, RawTable, TableCheck
+from rankbench.interfaces.table_check import QUOTED, RawTable, ReadTable, TableCheck
 
 
 class MeasurementTable(TableKind):
@@ -35,6 +36,11 @@ class MeasurementTable(TableKind):
     optional: ClassVar[tuple[str, ...]] = ("seed", "less")
     marks: ClassVar[tuple[str, ...]] = ("system", "score")
     roles: ClassVar[tuple[str, ...]] = ("system", "task", "score", "seed")
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("system", "task", way, *metric) for way in ("score", "loss") for metric in ((), ("metric",))),
+        *((row, side) for row in ("system", "task") for side in ("scores", "losses")),
+    )
+    beside: ClassVar[tuple[str, ...]] = ("seed",)
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("measurements",)
     words: ClassVar[str] = "score tables"
     method: ClassVar[str] = "mean-score"
@@ -67,6 +73,10 @@ class MeasurementTable(TableKind):
                 raise InputError(f"these are judgments (qrels), not scores: rankbench rank --qrels {raw.path} RUN...")
             given = roles_said(columns) if columns else {}
             return None if given is None else laid_out(replace(raw, unwanted=unwanted(columns)), given)
+
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return a score table as a reading says; see `TableKind.read`."""
+        return read_measurements(raw, reading)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
@@ -187,10 +197,6 @@ _SIGNS = "the score {} is written otherwise than others of its column: some have
 _WORD = {"query_id": "task", "system": "system", "seed": "seed"}
 
 
-MOST_CELLS = 50_000_000
-"""Most cells, systems by tasks by seeds: 400 MB."""
-
-
 def load_scores(table: pl.LazyFrame) -> TaskScores:
     """Return measurements in the schema as an array.
 
@@ -199,35 +205,4 @@ def load_scores(table: pl.LazyFrame) -> TaskScores:
     InputError
         A row is wrong; or systems, tasks and seeds are too many to stand side by side.
     """
-    frame = table.collect(engine="streaming")
-    tasks, of_task = _numbered(frame["query_id"])
-    systems, of_system = _numbered(frame["system"])
-    seeds, of_seed = _numbered(frame["seed"]) if "seed" in frame.columns else ([""], np.zeros(frame.height, np.int64))
-    shape = len(seeds), len(tasks), len(systems)
-    cells = len(seeds) * len(tasks) * len(systems)
-    if cells > MOST_CELLS:
-        raise InputError(
-            f"{len(systems):,} systems on {len(tasks):,} tasks with {len(seeds):,} seeds are {cells:,} cells, "
-            f"{MOST_CELLS:,} at most: is each of them the column that was meant?"
-        )
-    values = np.full(shape, np.nan)
-    values[of_seed, of_task, of_system] = frame["score"].to_numpy()
-    return TaskScores(systems, tasks, seeds, values, _less(frame))
-
-
-def _less(frame: pl.DataFrame) -> frozenset[str]:
-    """Return the tasks in which less is better."""
-    if "less" not in frame.columns:
-        return frozenset()
-    ways = frame.group_by("query_id", maintain_order=True).agg(pl.col("less").any(), all=pl.col("less").all())
-    if both := ways.filter(pl.col("less") != pl.col("all"))["query_id"].to_list():
-        raise InputError(
-            f"less is better in some scores of the task {short_repr(both[0])}, and more in others. Keep rows of one "
-            "metric (--where), or name tasks by it, too (--columns task=NAME|NAME)"
-        )
-    return frozenset(ways.filter("less")["query_id"])
-
-
-def _numbered(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
-    names = column.unique(maintain_order=True)
-    return names.to_list(), column.replace_strict(names, pl.int_range(len(names), eager=True)).to_numpy()
+    return scores_of(table.collect(engine="streaming"))
