@@ -127,7 +127,7 @@ WIDE = "who,t,u\na,{},3\nb,.5,4\nc,.25,{}"
 ALIKE = "who,t,u\ngpt,1,9\nGPT,2,8"
 TWICE = "who,what,split,much\na,t,x,1\na,t,y,2\nb,t,x,3\nb,t,y,4"
 RANKED = "who,place,t,u\na,1,.9,.6\nb,2,.7,.8\nc,3,.5,.5"
-MEAN = "who,mean,t,u,v\na,.60,.9,.6,.3\nb,.63,.7,.8,.4\nc,.47,.5,.5,.4\nd,.33,.1,.2,.7"
+MEAN = "who,mean,t,u,v\na,61.3,91.2,62.4,30.3\nb,63.9,70.5,80.1,41.1\nc,46.7,50.9,51.6,37.6\nd,35.3,11.7,22.5,71.7"
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,10 @@ MEAN = "who,mean,t,u,v\na,.60,.9,.6,.3\nb,.63,.7,.8,.4\nc,.47,.5,.5,.4\nd,.33,.1
          'numbers="1.234,5"', ""),
         (WIDE.format("1.234", "1.234").replace(".5", "987").replace(".25", "5"), "system=who,scores=*", "number-form",
          "numbers=1234.5", ""),
+        ("who,t,u\na,-5,-2\nb,-999,-3", "system=who,scores=*", "code", "", "missing=-999"),
+        (WIDE.format("1 234 s", "5"), "system=who,scores=*,cells=first", "number", "ignore=t", ""),
+        ("who,year,t,u\na,2021,61.2,62\nb,2024,65.1,66", "system=who,scores=*", "wide", "ignore=year", ""),
+        ("who,t,u,new\na,61.2,62,0\nb,65.1,66,1", "system=who,scores=*", "flags", "keep=new", ""),
         (ALIKE, "system=who,scores=*", "alike", "alike=keep", ""),
         (TWICE, "system=who,task=what,score=much", "twice", "seed=split", ""),
         (TWICE.replace("a,t,y", "a,t,x"), "system=who,task=what,score=much,seed=split", "twice", "", "missing="),

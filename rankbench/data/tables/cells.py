@@ -97,8 +97,8 @@ def number_of(text: pl.Expr, form: str = "") -> pl.Expr:
         The form is none.
     """
     if form == "first":
-        # A number with a mark and digits behind it was not read to its end: 1,234.
-        cut = text.str.replace(f"^{NUMBER}", "").str.contains(r"^[.,]\d")
+        # A number with a mark and digits behind it was not read to its end: 1,234 or 1 234.
+        cut = text.str.replace(f"^{NUMBER}", "").str.contains(r"^(?:[.,]\d|['\s\x{a0}\x{202f}]\d{3})")
         plain = pl.when(~cut).then(text.str.extract(f"^({NUMBER})")).otherwise(None)
     else:
         if form:

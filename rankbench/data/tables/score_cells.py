@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import says, text_of
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, shown_columns
-from rankbench.data.tables.score_doubts import doubt_scores, refuse_flags, refuse_second_key, refuse_twice, score_notes
+from rankbench.data.tables.score_doubts import doubt_columns, doubt_scores, refuse_second_key, refuse_twice, score_notes
 from rankbench.data.tables.score_facts import Facts, score_of
 from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
 from rankbench.errors import InputError, Unread
@@ -50,7 +50,6 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     refuse_grouped(kept, layout.cells, reading)
     facts = Facts.found(kept, layout)
     facts.refuse(kept, layout)
-    refuse_flags(kept, [name for name in layout.cells if facts.truth[name]], layout.cells, layout.wild)
     ways = Ways.told(kept, layout)
     table = _laid_out(kept, layout, facts, ways)
     small = facts.rows * len(layout.cells) <= MOST_CELLS
@@ -65,7 +64,9 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     if scores is not None:
         for what, given in (("system", scores.systems), ("task", scores.tasks)):
             refuse_alike(given, reading, kept, layout.text(what))
-        doubt_scores(kept, reading, scores, layout.side if layout.wild else "")
+        doubt_scores(kept, reading, scores)
+        if layout.wild:
+            doubt_columns(kept, reading, scores, layout.side, [name for name in layout.cells if facts.truth[name]])
         notes += score_notes(scores)
     counts = {**ways.counts, **facts.missing()}
     return ReadTable(table, reading, layout.says(ways.text(layout)), counts, tuple(notes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ _SMALL = 5.0
 _WIDE = 10.0
 """Times the median spread from which a column under a pattern may be no task."""
 
-_CHANCE = 0.01
+_CHANCE = 0.05
 """Most tasks that chance may make look like places, where one is asked about."""
 
 
@@ -134,25 +134,7 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
         )
 
 
-def refuse_flags(raw: RawTable, flags: Sequence[str], cells: Sequence[str], wild: Collection[str]) -> None:
-    """Ask where a pattern takes columns of true and false for scores, beside others that are numbers.
-
-    Raises
-    ------
-    Unread
-    """
-    found = tuple(name for name in flags if name in wild)
-    if found and len(flags) < len(cells):
-        raise Unread(
-            f"{listed(found[:_NAMED])}: true and false beside columns of numbers may be no scores",
-            f"--columns {names_text({'ignore': found})}, or name the columns of scores one by one",
-            code="flags",
-            path=raw.path,
-            column=found[0],
-        )
-
-
-def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores, wild: str) -> None:
+def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     """Ask about scores, tasks and systems that may be none: see the functions that it calls.
 
     Parameters
@@ -161,8 +143,6 @@ def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores, wild: str)
         For its place.
     reading : Reading
     scores : TaskScores
-    wild : {"", "task", "system"}
-        A pattern names tasks, or systems; empty: there is none.
 
     Raises
     ------
@@ -175,9 +155,6 @@ def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores, wild: str)
     refuse_index(raw, reading, scores)
     for what, (names, values) in sides.items():
         refuse_summary(raw, reading, what, names, values)
-    if wild:
-        refuse_errors(raw, reading, *sides[wild])
-        refuse_wide(raw, reading, wild, *sides[wild])
 
 
 def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:
@@ -258,57 +235,60 @@ def _leaving(names: tuple[str, ...]) -> str:
     return f"--columns {names_text({'ignore': names})} leaves {'it' if len(names) == 1 else 'them'} out"
 
 
-def refuse_errors(raw: RawTable, reading: Reading, names: Sequence[str], values: NDArray[np.float64]) -> None:
-    """Ask about columns under a pattern that are called as another one and more, and are far smaller: standard errors.
+def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str, truth: Sequence[str]) -> None:
+    """Ask about columns that a pattern takes for scores, and that may be none.
+
+    They are true and false, or 0 and 1, beside numbers; far smaller than a column with a part of their name, as
+    standard errors are; or ten times as large, or as wide, as the median column.
+
+    Parameters
+    ----------
+    raw : RawTable
+        For its place.
+    reading : Reading
+    scores : TaskScores
+    what : {"task", "system"}
+        The columns are called as tasks, or systems.
+    truth : sequence of str
+        Columns of true and false.
 
     Raises
     ------
     Unread
     """
+    names, axes = (scores.tasks, (1, 0, 2)) if what == "task" else (scores.systems, (2, 0, 1))
+    values = scores.values.transpose(axes).reshape(len(names), -1)
+    there = ~np.isnan(values)
+    most, least = np.where(there, values, -np.inf).max(axis=1), np.where(there, values, np.inf).min(axis=1)
+    flags = np.isin(names, truth) | ((~there | np.isin(values, (0, 1))).all(axis=1) & (most.max() > 1))
+    size, wide = np.maximum(np.abs(most), np.abs(least)), most - least
+    large = np.zeros(len(names), np.bool_)
+    for one in (size, wide) if len(names) > 2 else ():
+        large |= one > _WIDE * np.median(one[one > 0]) if (one > 0).any() else False
+    for code, odd, why in (
+        ("flags", flags & ~flags.all(), "true and false beside columns of numbers may be no scores"),
+        ("wide", _errors(names, values), "far smaller than columns with a part of their name; are they their errors?"),
+        ("wide", large, f"{_WIDE:g} times as large or as wide as the median column; a {what}, or a size?"),
+    ):
+        found = tuple(names[at] for at in np.flatnonzero(odd) if not _kept(reading, names[at]))
+        if found:
+            step = f"{_leaving(found)}; --columns {names_text({'keep': found})} says that they are scores"
+            message = f"{listed(found[:_NAMED])}: {why}"
+            raise Unread(message, step, code=code, path=raw.path, column=found[0])
+
+
+def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which columns are called as another one and more, and are far smaller everywhere."""
     place = {name: at for at, name in enumerate(names)}
-    found = []
+    found = np.zeros(len(names), np.bool_)
     for name, at in place.items():
         parts = [(name[:k], name[k:]) for k in range(1, len(name))]
         for other, more in (*parts, *((end, start) for start, end in parts)):
-            if other in place and re.search(r"[^\W\d_]", more) and not _kept(reading, name):
+            if other in place and re.search(r"[^\W\d_]", more):
                 both = np.abs(values[[place[other], at]])
                 both = both[:, ~np.isnan(both).any(axis=0)]
-                if both.shape[1] > 1 and (both[1] * _SMALL < both[0]).all():
-                    found.append(name)
-                    break
-    if found:
-        odd = tuple(found)
-        raise Unread(
-            f"{listed(odd[:_NAMED])}: far smaller than the columns with a part of these names; are they their errors?",
-            f"{_leaving(odd)}; --columns {names_text({'keep': odd})} says that they are scores",
-            code="wide",
-            path=raw.path,
-            column=odd[0],
-        )
-
-
-def refuse_wide(raw: RawTable, reading: Reading, what: str, names: Sequence[str], values: NDArray[np.float64]) -> None:
-    """Ask about columns under a pattern with scores that spread ten times as wide as in the median column.
-
-    Raises
-    ------
-    Unread
-    """
-    some = (~np.isnan(values)).any(axis=1)
-    spread = np.zeros(len(names))
-    spread[some] = np.nanmax(values[some], axis=1) - np.nanmin(values[some], axis=1)
-    typical = float(np.median(spread[spread > 0])) if spread.any() else 0.0
-    wide = (spread > _WIDE * typical) & [not _kept(reading, name) for name in names]
-    if wide.any() and len(names) > 2:
-        odd = tuple(name for name, one in zip(names, wide, strict=True) if one)
-        raise Unread(
-            f"{listed(odd[:_NAMED])}: scores spread up to {spread.max() / typical:,.0f} times as wide as in the median "
-            f"column: a {what}, or a size?",
-            f"{_leaving(odd)}; --columns {names_text({'keep': odd})} says that it is a {what}",
-            code="wide",
-            path=raw.path,
-            column=odd[0],
-        )
+                found[at] |= both.shape[1] > 1 and bool((both[1] * _SMALL < both[0]).all())
+    return found
 
 
 def refuse_summary(

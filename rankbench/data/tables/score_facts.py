@@ -192,10 +192,11 @@ def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> No
     if name not in layout.cells:
         raise InputError(f"{cell} is no name: {NOT_WHOLE}", path=path, row=row, column=name)
     steps = [f"--words {names_text({'missing': (cell,)})} if it says that the score is missing"]
-    if re.match(r"[+-]?[\d.]*\d[.,]\d+[.,]?\d*$", cell) and not form_of(layout.reading):
-        steps.insert(0, '--columns numbers="1.234,5" (or 1,234.5) says how 1234.5 is written')
+    if re.match(r"[+-]?\d+(?:\D\d{3})*[.,]?\d*$", cell) and not form_of(layout.reading):
+        steps = ['--columns numbers="1.234,5" says how 1234.5 is written, or numbers="1,234.5"']
     elif re.match(NUMBER, cell) and not layout.reading.one("cells"):
         steps.insert(0, "--columns cells=first reads the number that a cell begins with")
-    steps.append(f"--columns {names_text({'ignore': (name,)})} leaves the column out" if layout.side else "")
-    step = "; ".join(filter(None, steps))
+    if layout.side:
+        steps.append(f"--columns {names_text({'ignore': (name,)})} leaves the column out")
+    step = "; ".join(steps)
     raise Unread(f"{short_repr(cell)} is not a number", step, code="number", path=path, row=row, column=name)

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-_CHANCE = 0.01
-"""Most blocks that are expected by chance, where one is found."""
+_CHANCE, _WHOLE_CHANCE = 0.01, 0.1
+"""Most blocks that are expected by chance, where one is found; most of all rows before a row, behind it, or both."""
 
 _ALL_BLOCKS, _TOUCHING = 200, 1_000
 """Rows up to which all blocks are looked at, and those that begin or end with the table or beside a row."""
@@ -26,6 +26,9 @@ _LOOKED_AT = 5_000
 
 _DIGITS = 13
 """Digits behind the point of numbers that were rounded; others are as exact as floats."""
+
+_EVEN = float(np.sqrt(3))
+"""Half the range of an even law, in standard deviations."""
 
 _MUCH = 3.0
 """Times the difference that a width must be to say anything."""
@@ -49,7 +52,8 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
 
     Chance would hardly give it. By chance, a row is as far from the mean of a block as the block's rows are from each
     other, and as far from their sum as its own numbers are. The largest difference, divided by this width, is about
-    the chance in one column. The product over columns that are independent, times the number of blocks, is below 1%.
+    the chance in one column, if laws are even. The product over columns, times the number of blocks, is below 1%; of
+    all rows before or behind the row, where means mostly stand, below 10%. Proportional rows count as one column.
 
     Parameters
     ----------
@@ -63,16 +67,18 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
         return None
     sums = _Sums.over(values)
     chosen = np.arange(n) if rows is None else np.asarray(rows, np.int64)
-    tried = 2 * len(chosen) * (n * (n - 1) // 2 if n <= _ALL_BLOCKS else 4 * n if n <= _TOUCHING else 3)
+    of_each = n * (n - 1) // 2 if n <= _ALL_BLOCKS else 4 * n if n <= _TOUCHING else 3
+    part, whole = _CHANCE / (2 * n * of_each), _WHOLE_CHANCE / (6 * n)
     hows: tuple[How, ...] = ("mean", "sum")
     for how in hows:
-        for at, low, high in _blocks(n, chosen[sums.could_be(chosen, how, _CHANCE / max(tried, 1))]):
-            best, found = _CHANCE / tried, None
+        for at, low, high in _blocks(n, chosen[sums.could_be(chosen, how, whole)]):
+            best, found = 1.0, None
             for k in sums.near(at, low, high, how)[:_LOOKED_AT]:
                 block = np.arange(low[k], high[k])
                 block = block[block != at[k]]
                 chance = _chance(values[at[k]], values[block], sums.unit[at[k]], sums.unit[block], how)
-                if chance < best and (chance := chance ** sums.independent(at[k])) < best:
+                chance /= whole if at[k] in (high[k], low[k] - 1) and {low[k], high[k]} & {0, n} else part
+                if chance < best and not sums.proportional(at[k]):
                     best, found = chance, Summary(int(at[k]), int(low[k]), int(high[k]), how)
             if found is not None:
                 return found
@@ -100,7 +106,9 @@ def _blocks(n: int, rows: _Places) -> Iterator[tuple[_Places, _Places, _Places]]
             kinds = [(first, some), (some + 1, first + n), (first, first + n)]
             ends = np.stack([np.stack(pair, axis=1) for pair in kinds], axis=1).reshape(-1, 2)
         at, (low, high) = np.repeat(some, of_each), ends.T
-        good = high - low - ((low <= at) & (at < high)) >= 2
+        # In regular tables each row is the mean of its neighbors: a row within a block counts if all others are in it.
+        inside = (low <= at) & (at < high)
+        good = np.where(inside, (low == 0) & (high == n) & (n > 3), high - low >= 2)
         yield at[good], low[good], high[good]
 
 
@@ -151,7 +159,7 @@ class _Sums:
         near = np.maximum(self.unit[rows] / 2, 1e-12)
         logs = np.zeros(len(rows))
         for j in range(self.some.shape[1]):
-            scale = np.full(len(rows), half[j]) if how == "mean" else own
+            scale = _EVEN * (np.full(len(rows), half[j]) if how == "mean" else own)
             logs += np.where(there[rows, j] & (scale > _MUCH * near), np.log(near / np.maximum(scale, near)), 0.0)
         return np.asarray((own > 0) & (logs < np.log(chance)))
 
@@ -173,11 +181,11 @@ class _Sums:
                 break
         return left
 
-    def independent(self, at: int) -> float:
-        """Return the share of columns that are independent, judged by all rows but one: proportional rows have one."""
+    def proportional(self, at: int) -> bool:
+        """Return whether all rows but one are proportional: what is so in one column is so in all."""
         rows = np.nan_to_num(np.delete(self.some, at, axis=0)[: self.some.shape[1] * 4])
         noise = (max(float(self.unit.max()), 1e-12 * float(np.abs(rows).max())) / 2) * sum(np.sqrt(rows.shape))
-        return float(np.linalg.matrix_rank(rows, tol=noise)) / float(min(rows.shape))
+        return bool(np.linalg.matrix_rank(rows, tol=noise) < 2)
 
 
 def _rounding(unit: _Floats) -> _Floats:
@@ -210,6 +218,6 @@ def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How)
     wrong = np.abs(value - own)
     if (wrong > rounding + 1e-9 * np.abs(value)).any():
         return 1.0
-    near = max(float(wrong.max()), unit / 2, 1e-12)
+    near, wide = max(float(wrong.max()), unit / 2, 1e-12), _EVEN * wide
     share = np.divide(near, wide, out=np.ones_like(wide), where=wide > _MUCH * near)
     return float(np.exp(np.log(share).sum()))
