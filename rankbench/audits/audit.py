@@ -49,7 +49,7 @@ from rankbench.ranking.rank_ranges import places
 from rankbench.stats.multiple_tests import holm
 from rankbench.systems.read_scores import read_scores
 from rankbench.systems.score_ranking import METHODS, rank_scores
-from rankbench.systems.score_sample import completed, reduced, turned
+from rankbench.systems.score_sample import completed, directed, reduced
 
 LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
@@ -283,7 +283,7 @@ def _audit_scores(raw: RawLog, method: str, *, columns: str, lower: Sequence[str
     kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
     ranking = rank_scores(raw, [method], columns=columns, lower=lower, seed=seed, **kept)
     source, table = read_scores(raw, columns, keep.without, keep.where)
-    scores = turned(reduced(table, keep.without)[0], lower, source.columns.get("score", ""))[0]
+    scores = directed(reduced(table, keep.without)[0], lower, source.columns.get("score", ""))[0]
     board = ScoreBoard(scores, completed(scores, "tasks")[0], named, ranking, seed)
     first = ranking.table.filter("may_be_first")["system"].to_list()
     data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}

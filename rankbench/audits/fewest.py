@@ -62,8 +62,9 @@ def fewest_tasks(board: ScoreBoard) -> Probe:
     """Return the fewest tasks whose removal changes the first place, for scores that are means over tasks."""
     if not board.method.has_cells():
         return _probe("task", f"unknown: scores of {board.method} are no means over tasks")
-    shown = board.method.checked_cells(board.whole.values).mean(axis=0)
-    cells = shown if board.method.direction == "maximize" else -shown
+    scores = board.method.checked_cells(board.whole.better).mean(axis=0)
+    cells = scores if board.method.direction == "maximize" else -scores
+    shown = board.whole.values.mean(axis=0) if board.method.name == "mean-score" else scores
     systems, tasks = board.whole.systems, board.whole.tasks
     first = systems.index(board.first)
     found = fewest_of_sums((s, cells[:, first] - cells[:, s]) for s in range(len(systems)) if s != first)
@@ -76,7 +77,7 @@ def fewest_tasks(board: ScoreBoard) -> Probe:
 
 def fewest_runs(board: ScoreBoard) -> Probe:
     """Return the fewest runs (a system with a seed) whose removal changes the first place by mean scores."""
-    runs = board.whole.values.mean(axis=1)
+    runs = board.whole.better.mean(axis=1)
     if len(runs) < 2 or board.method.name != "mean-score":
         return _probe("run", "the table has one run of each system, or the method is not mean-score")
     systems, removed = board.whole.systems, np.arange(len(runs))

@@ -180,7 +180,7 @@ def more_tasks(board: ScoreBoard) -> Probe:
     name, question = "more-tasks", "How many more tasks separate the first systems?"
     if not board.method.has_cells():
         return Probe(name, question, f"unknown: scores of {board.method} are no means over tasks")
-    cells, names = board.method.checked_cells(board.whole.values).mean(axis=0), board.whole.systems
+    cells, names = board.method.checked_cells(board.whole.better).mean(axis=0), board.whole.systems
     order, tasks = [names.index(system) for system in board.ranking.table["system"]], len(cells)
     mean, covariance = cells.mean(axis=0), np.cov(cells, rowvar=False) / tasks
     rows: list[dict[str, object]] = []

@@ -145,7 +145,7 @@ class ScoreBoard:
     Attributes
     ----------
     scores : TaskScores
-        As read: cells may be missing (nan). More is better on all tasks.
+        As read: cells may be missing (nan).
     whole : TaskScores
         The part without missing cells, which the method ranks.
     method : ScoreAggregator

@@ -265,7 +265,7 @@ def missing_tasks(board: ScoreBoard) -> Probe:
     if board.method.name != "mean-score":
         answer = f"not known for {board.method.name}: bounds are of mean-score"
         return Probe(name, question, answer, facts={"missing": count})
-    cells = board.scores.values[:, board.scores.present.any(axis=1)]
+    cells = board.scores.better[:, board.scores.present.any(axis=1)]
     scored = ~np.isnan(cells)
     values = np.where(present, np.where(scored, cells, 0.0).sum(axis=0) / np.maximum(scored.sum(axis=0), 1), np.nan)
     lowest, highest = (
@@ -275,6 +275,8 @@ def missing_tasks(board: ScoreBoard) -> Probe:
     worst = (highest[:, None] > lowest).sum(axis=0) + (highest <= lowest)
     order = np.lexsort((worst, best))
     names = board.scores.systems
+    if board.scores.all_less:
+        lowest, highest = -highest, -lowest
     table = pl.DataFrame(
         {
             "system": [names[i] for i in order], "missing": (~present).sum(axis=0)[order],

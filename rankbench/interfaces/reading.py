@@ -21,7 +21,7 @@ SEVERAL = frozenset({"scores", "losses", "items", "ranks", "places", "ignore"})
 JOINED = frozenset({"left", "right", "query", "item", "system", "task", "judge", "seed", "session"})
 """Roles whose names, where there are several, make one name in each row."""
 
-VALUES = frozenset({"cells", "mirrored", "self", "alike", "numbers", "dates", "control", "predictions", "by"})
+VALUES = frozenset({"cells", "mirrored", "self", "alike", "numbers", "dates", "control", "predictions", "by", "keep"})
 """Roles that name no column: they say how something is read."""
 
 MANY = SEVERAL | JOINED | VALUES | {"winner"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -302,13 +303,27 @@ class TaskScores:
     systems, tasks, seeds : list of str, of lengths S, T and R
         Names, in the order in which they first appear. Without seeds there is one, of the empty name.
     values : ndarray of float64, shape (R, T, S)
-        nan where a cell is missing.
+        As they were given; nan where a cell is missing.
+    less : frozenset of str
+        Tasks in which less is better.
     """
 
     systems: list[str]
     tasks: list[str]
     seeds: list[str]
     values: NDArray[np.float64]
+    less: frozenset[str] = frozenset()
+
+    @cached_property
+    def better(self) -> NDArray[np.float64]:
+        """The values, with the sign turned where less is better: more is better everywhere."""
+        down = np.array([task in self.less for task in self.tasks], np.bool_)
+        return np.where(down[None, :, None], -self.values, self.values) if down.any() else self.values
+
+    @property
+    def all_less(self) -> bool:
+        """True if less is better on all tasks."""
+        return bool(self.less) and self.less.issuperset(self.tasks)
 
     @property
     def present(self) -> NDArray[np.bool_]:

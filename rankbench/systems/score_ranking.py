@@ -31,16 +31,16 @@ from rankbench.systems.score_sample import (
     Kept,
     cells_table,
     completed,
+    directed,
     doubtful_names,
     mixed_tasks,
     of_each_other,
     parts_drawn,
     size_text,
-    turned,
     wide_tasks,
 )
 from rankbench.systems.system_difference import system_differences
-from rankbench.systems.system_ranking import SystemRanking, rank_systems, system_table
+from rankbench.systems.system_ranking import SystemRanking, rank_systems, system_table, turns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -204,11 +204,11 @@ def rank_scores(
     found = scores_read(scores, qrels=qrels, missing=missing, without=without, **options)
     read, said = found.table, found.notes
     with readable(found.path):
-        better, notes = turned(read, lower, found.measure)
+        read, notes = directed(read, lower, found.measure)
         notes += doubtful_names(read, lower, found.measure)
-        alone = bool(found.loss) and len(better.systems) == 1
+        alone = bool(found.loss) and len(read.systems) == 1
         kept: Kept = "systems" if missing == "systems" else "tasks"
-        whole, more = (better, []) if alone else completed(better, kept, said)
+        whole, more = (read, []) if alone else completed(read, kept, said)
     asked = asked[:1] if alone and not methods else asked
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
@@ -224,10 +224,12 @@ def rank_scores(
     ]
     k = min(top, len(whole.systems))
     tables = []
+    turned = [method for method in asked if turns(method, whole)]
     known: dict[bytes, SystemRanking] = {}
     for method in asked:
-        ranking = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
-        tables.append(system_table(method, whole.systems, ranking))
+        ranking = rank_systems(whole.better, method, k=k, replicates=replicates, seed=seed, known=known)
+        ranking = ranking.turned(-1.0, 0.0) if method in turned else ranking
+        tables.append(system_table(method, whole.systems, ranking, less=_less(method, turned)))
         if ranking.skewed:
             pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
             notes.append(
@@ -244,12 +246,15 @@ def rank_scores(
         notes.append(f"P(first) and P(top {k}) are shares of resamples ({drawn}), not probabilities of being the best")
     facts = {
         "schema_version": _SCHEMA,
-        "methods": {str(method): {"unit": method.unit, "direction": method.direction} for method in asked},
+        "methods": {
+            str(method): {"unit": method.unit, "direction": "minimize" if _less(method, turned) else "maximize"}
+            for method in asked
+        },
         "sha256": found.sha256,
         "loss": found.loss or None,
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
-        "lower_is_better": [task for task in whole.tasks if task in lower],
+        "lower_is_better": [task for task in whole.tasks if task in whole.less],
         "without": list(without),
         **({"filter": {"where": where}} if where else {}),
         "missing": {
@@ -273,12 +278,17 @@ def rank_scores(
     return ScoreRanking(pl.concat(tables), facts, tuple(notes), read, contrasts)
 
 
+def _less(method: ScoreAggregator, turned: Sequence[ScoreAggregator]) -> bool:
+    """Return whether less is better of a method's scores, which are turned of some methods."""
+    return (method.direction == "minimize") != (method in turned)
+
+
 def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[bytes, SystemRanking]) -> list[str]:
     """Say which systems may be first by mean ranks, where tasks are few and no method of `known` goes by ranks."""
     if len(whole.tasks) > FEW:
         return []
     asked, by_ranks = len(known), _method(_RANKS)
-    found = rank_systems(whole.values, by_ranks, k=1, replicates=replicates, seed=seed, known=known)
+    found = rank_systems(whole.better, by_ranks, k=1, replicates=replicates, seed=seed, known=known)
     if len(known) == asked:
         return []
     names = [name for name, first in zip(whole.systems, found.may_be_first, strict=True) if first]

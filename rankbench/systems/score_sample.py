@@ -39,14 +39,14 @@ _LESS_IS_BETTER = {
 _SUMS = {"average", "avg", "mean", "overall"}
 
 
-def turned(scores: TaskScores, lower: Sequence[str], measure: str = "") -> tuple[TaskScores, list[str]]:
-    """Return the table with the sign turned of tasks where less is better, so that more is better everywhere.
+def directed(scores: TaskScores, lower: Sequence[str], measure: str = "") -> tuple[TaskScores, list[str]]:
+    """Return the table with the tasks in which less is better, and a note on them.
 
     Parameters
     ----------
     scores : TaskScores
     lower : sequence of str
-        Names of tasks; or `measure`, the name of the column of all scores.
+        Names of tasks, beside those of the table; or `measure`, the name of the column of all scores.
     measure : str
 
     Raises
@@ -57,11 +57,12 @@ def turned(scores: TaskScores, lower: Sequence[str], measure: str = "") -> tuple
     for name in lower:
         if name not in (*scores.tasks, measure):
             raise SpecError(f"there is no task {name!r} for --lower{_near(name, scores.tasks)}{_elsewhere(measure)}")
-    less = np.isin(scores.tasks, list(lower)) | (measure in {*lower} - {*scores.tasks})
-    if not less.any():
+    every = measure in {*lower} - {*scores.tasks}
+    less = [task for task in scores.tasks if every or task in lower or task in scores.less]
+    if not less:
         return scores, []
-    note = f"less is better of {_first(scores.tasks, less)}: the sign is turned in means"
-    return replace(scores, values=np.where(less[None, :, None], -scores.values, scores.values)), [note]
+    why = "" if len(less) == len(scores.tasks) else ": the sign is turned in means"
+    return replace(scores, less=frozenset(less)), [f"less is better of {listed(less, _NAMED)}{why}"]
 
 
 def _elsewhere(measure: str) -> str:
@@ -74,11 +75,10 @@ def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
 
 def doubtful_names(scores: TaskScores, lower: Sequence[str], measure: str = "") -> list[str]:
     """Return notes on tasks, or a column of scores, called like error rates that are not turned, and on averages."""
-    names = [] if {measure} & {*lower} or {*scores.tasks} <= {*lower} else [measure, *scores.tasks]
+    told = {*lower, *scores.less}
+    names = [] if measure in told or {*scores.tasks} <= told else [measure, *scores.tasks]
     less = [
-        name
-        for name in names
-        if name not in lower and ("↓" in name or _LESS_IS_BETTER & {*plain_name(name).split("_")})
+        name for name in names if name not in told and ("↓" in name or _LESS_IS_BETTER & {*plain_name(name).split("_")})
     ]
     sums, means = (
         [name for name in named if plain_name(name).strip("_") in _SUMS] for named in (scores.tasks, scores.systems)
@@ -163,6 +163,7 @@ def _part(scores: TaskScores, tasks: NDArray[np.bool_], systems: NDArray[np.bool
         [name for name, keep in zip(scores.tasks, tasks, strict=True) if keep],
         scores.seeds,
         np.ascontiguousarray(scores.values[:, tasks][:, :, systems]),
+        scores.less,
     )
 
 
@@ -172,7 +173,6 @@ def completed(scores: TaskScores, missing: Kept, no_tasks: Sequence[str] = ()) -
     Parameters
     ----------
     scores : TaskScores
-        More is better.
     missing : {"tasks", "systems"}
         Part left out where a system has no score on a task.
     no_tasks : sequence of str
@@ -321,7 +321,8 @@ def cells_table(scores: TaskScores) -> pl.DataFrame:
 
 def scores_digest(scores: TaskScores) -> str:
     """Return the sha256 of a table that is no single file: of its names and values."""
-    names = repr((scores.systems, scores.tasks, scores.seeds)).encode()
+    said = [sorted(scores.less)] if scores.less else []
+    names = repr((scores.systems, scores.tasks, scores.seeds, *said)).encode()
     return hashlib.sha256(names + scores.values.astype("<f8").tobytes()).hexdigest()
 
 

@@ -17,7 +17,7 @@ from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import studentized_contrasts
 from rankbench.stats.skewness import mean_reach
 from rankbench.systems.score_sample import LEVEL, least_tasks, tell_nothing
-from rankbench.systems.system_ranking import few_values, resampled_systems, studentized_scores
+from rankbench.systems.system_ranking import few_values, resampled_systems, studentized_scores, turns
 
 _DIFFERENCES = {
     **dict.fromkeys(("method", "system", "other"), pl.String),
@@ -41,11 +41,11 @@ def system_differences(
             near = closest(name, whole.systems)
             raise InputError(f"--between: no system {short_repr(name)} is ranked{near}")
     places = whole.systems.index(pair[0]), whole.systems.index(pair[1])
-    rows = [
-        {"method": str(method), "system": pair[0], "other": pair[1]}
-        | system_difference(whole.values, method, places, replicates=replicates, seed=seed)
-        for method in methods
-    ]
+    rows = []
+    for method in methods:
+        values = whole.values if turns(method, whole) else whole.better
+        found = system_difference(values, method, places, replicates=replicates, seed=seed)
+        rows.append({"method": str(method), "system": pair[0], "other": pair[1]} | found)
     return pl.DataFrame(rows, _DIFFERENCES)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged
-from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.stats.best import best_of_arms
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
@@ -64,8 +64,11 @@ class SystemRanking:
         )
 
 
-def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanking) -> pl.DataFrame:
-    """Return a ranking as rows of `rankbench.systems.score_ranking.ScoreRanking`, the best first."""
+def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanking, *, less: bool) -> pl.DataFrame:
+    """Return a ranking as rows of `rankbench.systems.score_ranking.ScoreRanking`, the best first.
+
+    `less` says whether less is better of its scores.
+    """
     table = pl.DataFrame(
         {
             "method": [str(method)] * len(systems),
@@ -81,7 +84,18 @@ def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanki
             "p_top_k": found.top,
         }
     )
-    return table.sort("score", "system", descending=[method.direction == "maximize", False])
+    return table.sort("score", "system", descending=[not less, False])
+
+
+def turns(method: ScoreAggregator, whole: TaskScores) -> bool:
+    """Return whether less is better on all tasks, and a method's scores turn with the sign of the table's.
+
+    Then they can be those of the table as it was given: a mean of losses is a loss.
+    """
+    if not whole.all_less:
+        return False
+    once = np.ones(whole.values.shape[:2])
+    return np.array_equal(method.checked_scores(whole.better, once), -method.checked_scores(whole.values, once))
 
 
 def rank_systems(

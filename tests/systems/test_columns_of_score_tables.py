@@ -61,7 +61,7 @@ def test_a_column_of_errors_is_named_and_turned_for_all_tasks() -> None:
     assert noted in rankbench.rank(table).notes
     found = rankbench.rank(table, ["mean-score"], lower=["rmse"])
     assert not any("takes more for better" in note for note in found.notes)
-    assert dict(found.table.select("system", "score").iter_rows()) == {"a": -0.625, "b": -0.3125}
+    assert dict(found.table.select("system", "score").iter_rows()) == {"a": 0.625, "b": 0.3125}
     assert rankbench.audit(table, lower=["rmse"]).first == "b"
 
 
@@ -86,7 +86,7 @@ def test_an_unread_column_of_scores_cannot_be_lower_and_the_error_says_how_it_is
     with pytest.raises(SpecError, match=r"scores are read from 'accuracy': --columns score=NAME"):
         rankbench.rank(table, lower=["latency"])
     found = rankbench.rank(table, ["mean-score"], columns="score=latency", lower=["latency"])
-    assert dict(found.table.select("system", "score").iter_rows()) == {"a": -8.5, "b": -6.5}
+    assert dict(found.table.select("system", "score").iter_rows()) == {"a": 8.5, "b": 6.5}
 
 
 def test_all_tasks_are_named_where_flags_may_be_among_them() -> None:

@@ -108,6 +108,29 @@ def test_less_is_better_where_it_is_said() -> None:
         rankbench.rank(table, lower=["latency"])
 
 
+def test_losses_are_ranked_as_they_stand() -> None:
+    """A table of losses has the scores of its negative with the sign turned back, and the same places."""
+    table = drawn(3, 12, gap=1.5)
+    options: dict[str, Any] = {"replicates": 300, "between": ("s0", "s2")}
+    losses = rankbench.rank(table, lower=["score"], **options)
+    turned = rankbench.rank(table.with_columns(-pl.col("score")), **options)
+    of_means = pl.col("method") == "mean-score"
+    back = turned.table.with_columns(score=-pl.col("score"), lower=-pl.col("upper"), upper=-pl.col("lower"))
+    assert losses.table.filter(of_means).equals(back.filter(of_means))
+    assert losses.table.filter(~of_means).equals(turned.table.filter(~of_means))
+    means = table.group_by("system").agg(pl.col("score").mean()).sort("score")
+    assert losses.table.filter(of_means)["system"].to_list() == means["system"].to_list()
+    assert losses.table.filter(of_means)["score"].to_list() == pytest.approx(means["score"].to_list())
+    directions = {name: fact["direction"] for name, fact in losses.facts["methods"].items()}
+    assert directions == {"mean-score": "minimize", "mean-rank": "minimize", "borda-count": "maximize"}
+    assert losses.facts["lower_is_better"] == losses.facts["tasks"]
+    assert losses.by_task["score"].to_list() == turned.by_task.with_columns(-pl.col("score"))["score"].to_list()
+    assert losses.between is not None
+    assert turned.between is not None
+    assert losses.between["difference"].to_list()[0] == -turned.between["difference"].to_list()[0]
+    assert losses.between["difference"].to_list()[1:] == turned.between["difference"].to_list()[1:]
+
+
 def test_missing_cells_are_left_out_and_said() -> None:
     table = drawn(4, 40).filter(~((pl.col("system") == "s1") & pl.col("task").is_in(["t3", "t7"])))
     tasks = rankbench.rank(table, ["mean-score"], replicates=100)

@@ -159,9 +159,11 @@ def code_among(some: Sequence[float], *, places: bool = False) -> float | None:
     """Return the number that stands apart as a code does, of sorted different numbers; None: none does."""
     if len(some) < 2:
         return None
-    if some[0] < 0 <= some[1] or (places and some[0] == 0):
+    if (some[0] < 0 <= some[1] and float(some[0]).is_integer()) or (places and some[0] == 0):
         return some[0]
     nines = set(f"{some[-1]:g}") == {"9"} and some[-1] > 5 * max(some[-2], 10)
+    if set(f"{-some[0]:g}") == {"9"} and some[0] < 5 * min(some[1], -10):
+        return some[0]
     return some[-1] if abs(some[-1]) > _HUGE or nines else None
 
 

@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import measurements_schema
+from rankbench.data.tables.score_cells import read_measurements, scores_of
 from rankbench.data.tables.score_layout import MISSING, laid_out, roles_said, unwanted, usual_roles, without_errors
 from rankbench.errors import InputError
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import QUOTED, RawTable, TableCheck
+from rankbench.interfaces.table_check import QUOTED, RawTable, ReadTable, TableCheck
 
 
 class MeasurementTable(TableKind):
@@ -32,9 +33,14 @@ class MeasurementTable(TableKind):
     name: ClassVar[str] = "measurements"
     source: ClassVar[str] = "mteb, SWE-bench, EuroEval"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "system", "score")
-    optional: ClassVar[tuple[str, ...]] = ("seed",)
+    optional: ClassVar[tuple[str, ...]] = ("seed", "less")
     marks: ClassVar[tuple[str, ...]] = ("system", "score")
     roles: ClassVar[tuple[str, ...]] = ("system", "task", "score", "seed")
+    shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("system", "task", way, *metric) for way in ("score", "loss") for metric in ((), ("metric",))),
+        *((row, side) for row in ("system", "task") for side in ("scores", "losses")),
+    )
+    beside: ClassVar[tuple[str, ...]] = ("seed",)
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("measurements",)
     words: ClassVar[str] = "score tables"
     method: ClassVar[str] = "mean-score"
@@ -68,6 +74,10 @@ class MeasurementTable(TableKind):
             given = roles_said(columns) if columns else {}
             return None if given is None else laid_out(replace(raw, unwanted=unwanted(columns)), given)
 
+    def read(self, raw: RawTable, reading: Reading) -> ReadTable:
+        """Return a score table as a reading says; see `TableKind.read`."""
+        return read_measurements(raw, reading)
+
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
         return partial(MeasurementsCheck, raw, measurements_schema(raw.schema()))
@@ -82,7 +92,10 @@ _TRUTH = {"true": "1", "false": "0"}
 
 
 class MeasurementsCheck(TableCheck):
-    """Measurements: a row is a cell, or has several side by side, as a struct."""
+    """Measurements: a row is a cell, or has several side by side, as a struct.
+
+    Beside such a struct, ``less`` is one of those cells in which less is better.
+    """
 
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
         super().__init__(raw, schema)
@@ -94,7 +107,7 @@ class MeasurementsCheck(TableCheck):
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
         several = isinstance(frame["score"].dtype, pl.Struct)
-        named = [name for name in self.schema if name != "score"]
+        named = [name for name in self.schema if name not in ("score", "less")]
         if several:
             named.remove("query_id" if "system" in self.roles else "system")
         columns = {name: self.cast(self._own(frame, name), pl.String()).alias(name) for name in named}
@@ -105,6 +118,9 @@ class MeasurementsCheck(TableCheck):
         at = np.repeat(np.arange(cells.width), frame.height)
         repeated = [column.gather(np.tile(np.arange(frame.height), cells.width)) for column in columns.values()]
         scores = [self._scores(cells), *([side.gather(at)] if several else [])]
+        if "less" in self.schema:
+            down = np.isin(cells.columns, frame["less"].struct.fields)[at] if several else frame["less"]
+            scores.append(self.cast(pl.Series("less", down), pl.Boolean()))
         return pl.DataFrame([*repeated, *scores]).select(list(self.schema))
 
     def end(self) -> None:
@@ -181,10 +197,6 @@ _SIGNS = "the score {} is written otherwise than others of its column: some have
 _WORD = {"query_id": "task", "system": "system", "seed": "seed"}
 
 
-MOST_CELLS = 50_000_000
-"""Most cells, systems by tasks by seeds: 400 MB."""
-
-
 def load_scores(table: pl.LazyFrame) -> TaskScores:
     """Return measurements in the schema as an array.
 
@@ -193,22 +205,4 @@ def load_scores(table: pl.LazyFrame) -> TaskScores:
     InputError
         A row is wrong; or systems, tasks and seeds are too many to stand side by side.
     """
-    frame = table.collect(engine="streaming")
-    tasks, of_task = _numbered(frame["query_id"])
-    systems, of_system = _numbered(frame["system"])
-    seeds, of_seed = _numbered(frame["seed"]) if "seed" in frame.columns else ([""], np.zeros(frame.height, np.int64))
-    shape = len(seeds), len(tasks), len(systems)
-    cells = len(seeds) * len(tasks) * len(systems)
-    if cells > MOST_CELLS:
-        raise InputError(
-            f"{len(systems):,} systems on {len(tasks):,} tasks with {len(seeds):,} seeds are {cells:,} cells, "
-            f"{MOST_CELLS:,} at most: is each of them the column that was meant?"
-        )
-    values = np.full(shape, np.nan)
-    values[of_seed, of_task, of_system] = frame["score"].to_numpy()
-    return TaskScores(systems, tasks, seeds, values)
-
-
-def _numbered(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
-    names = column.unique(maintain_order=True)
-    return names.to_list(), column.replace_strict(names, pl.int_range(len(names), eager=True)).to_numpy()
+    return scores_of(table.collect(engine="streaming"))

@@ -51,6 +51,7 @@ Files may call the columns otherwise: `rankbench.data.tables.column_roles`.
 ``system``    String
 ``score``     Float64              null where the cell is missing; else finite
 ``seed``      String, optional     which run, draw or bootstrap iteration it is of
+``less``      Boolean, optional    true: less is better on the task
 ============  ===================  =====================================================
 """
 
@@ -148,4 +149,4 @@ def selections_schema(*, part: bool) -> pl.Schema:
 def measurements_schema(columns: Iterable[str]) -> pl.Schema:
     """Return the schema of measurements, with the optional columns that are among `columns`."""
     required = {"query_id": pl.String(), "system": pl.String(), "score": pl.Float64()}
-    return _with_optional(required, {"seed": pl.String()}, columns)
+    return _with_optional(required, {"seed": pl.String(), "less": pl.Boolean()}, columns)

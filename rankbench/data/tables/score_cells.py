@@ -1,0 +1,224 @@
+"""Score tables are read as a reading says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.cells import says, text_of
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, shown_columns
+from rankbench.data.tables.score_doubts import doubt_columns, doubt_scores, refuse_second_key, refuse_twice, score_notes
+from rankbench.data.tables.score_facts import Facts, score_of
+from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import Reading
+from rankbench.interfaces.sequential_aggregator import TaskScores
+from rankbench.interfaces.table_check import FLOAT_NAME, RawTable, ReadTable
+
+MOST_CELLS = 50_000_000
+"""Most cells, systems by tasks by seeds: 400 MB."""
+
+
+def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
+    """Return a score table under the names of its kind.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+        ``system`` and ``task`` with ``score`` or ``loss``, and perhaps ``seed`` and ``metric``; or one of the first
+        two with ``scores`` and ``losses``. ``ignore`` may name tasks and systems of rows, too; ``keep`` names those
+        that are meant, though they look like a mean of others or like places.
+
+    Raises
+    ------
+    Unread
+        A role is missing, a cell does not fit, or values speak against the reading.
+    InputError
+        A column is not there or holds no single values, or no row is left.
+    """
+    refuse_judgments(raw)
+    layout = ScoreLayout.told(raw, reading)
+    kept, reading = layout.kept(raw), layout.reading
+    names = layout.columns(*COLUMN_OF)
+    refuse_blanks(kept, [*names, *layout.columns("metric")], reading)
+    refuse_grouped(kept, layout.cells, reading)
+    facts = Facts.found(kept, layout)
+    facts.refuse(kept, layout)
+    ways = Ways.told(kept, layout)
+    table = _laid_out(kept, layout, facts, ways)
+    small = facts.rows * len(layout.cells) <= MOST_CELLS
+    with kept.reading():
+        keys = layout.key_columns()
+        data = table.frame.select(pl.all() if small else pl.col(keys)).collect(engine="streaming")
+    refuse_twice(kept, reading, data.select(keys), {COLUMN_OF[role]: layout.text(role) for role in layout.rows()})
+    refuse_second_key(kept, reading, layout.columns("system", "task"), layout.columns("seed"))
+    notes = [*layout.left_out(raw, facts.rows), *facts.notes(layout)]
+    with kept.located():
+        scores = _scores_of(layout, data) if small else None
+    if scores is not None:
+        for what, given in (("system", scores.systems), ("task", scores.tasks)):
+            refuse_alike(given, reading, kept, layout.text(what))
+        doubt_scores(kept, reading, scores)
+        if layout.wild:
+            doubt_columns(kept, reading, scores, layout.side, [name for name in layout.cells if facts.truth[name]])
+        notes += score_notes(scores)
+    counts = {**ways.counts, **facts.missing()}
+    return ReadTable(table, reading, layout.says(ways.text(layout)), counts, tuple(notes))
+
+
+def refuse_judgments(raw: RawTable) -> None:
+    """Refuse judgments of documents (qrels), which look like scores.
+
+    Raises
+    ------
+    InputError
+    """
+    if {"query-id", "corpus-id"} <= set(raw.schema()):
+        message = f"these are judgments (qrels), not scores: rankbench rank --qrels {raw.path or 'FILE'} RUN..."
+        raise InputError(message, path=raw.path)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Metrics in which more is better, and less; and how many rows have each. Empty: no column names a metric."""
+
+    more: tuple[str, ...] = ()
+    less: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def told(cls, raw: RawTable, layout: ScoreLayout) -> Ways:
+        """Return what the words of a reading say of the metrics of a table.
+
+        Raises
+        ------
+        Unread
+            They do not say of a metric which way is better, or say both.
+        """
+        metric, words = layout.reading.one("metric"), layout.reading.words
+        if not metric:
+            return cls()
+        ways = {way: says(pl.col("metric"), words.get(way, ())) for way in ("more", "less")}
+        with raw.reading():
+            rows = raw.frame.group_by(text_of(metric).alias("metric")).agg(pl.len().alias("rows"))
+            found = rows.sort("metric").with_columns(**ways).collect(engine="streaming")
+        counts = dict(found.select("metric", "rows").iter_rows())
+        unclear = found.filter(pl.col("more") == pl.col("less"))["metric"].to_list()
+        if unclear:
+            raise Unread(
+                f"which way is better by {listed(unclear[:SHOWN])} is not said",
+                "--words more=____|____,less=____",
+                code="metric",
+                shown=shown_columns({name: f"{count:,} rows" for name, count in counts.items()}),
+                path=raw.path,
+                column=metric,
+            )
+        more, less = (tuple(found.filter(way)["metric"]) for way in ("more", "less"))
+        return cls(more, less, counts)
+
+    def text(self, layout: ScoreLayout) -> str:
+        """Return which way is better, for people."""
+        if self.counts:
+            some = {"more": self.more, "less": self.less}
+            return "; ".join(f"{way} of {listed(words)} is better" for way, words in some.items() if words)
+        return "less is better" if layout.losses else "more is better"
+
+
+def _laid_out(raw: RawTable, layout: ScoreLayout, facts: Facts, ways: Ways) -> RawTable:
+    """Return a table with the columns of the schema, cells side by side as a struct: see `MeasurementsCheck`."""
+    columns = [_name(role, layout, facts) for role in layout.rows()]
+    scores = []
+    for name in layout.cells:
+        value, gone = score_of(name, layout, facts.simple)
+        scores.append(pl.when(~gone).then(value).alias(name))
+    if layout.side:
+        columns += [pl.lit("").alias(COLUMN_OF[layout.side]), pl.struct(scores).alias("score")]
+        if layout.losses:
+            columns.append(pl.struct(pl.lit(value=True).alias(name) for name in layout.losses).alias("less"))
+    else:
+        columns.append(scores[0].alias("score"))
+        if ways.counts:
+            columns.append(says(text_of(layout.reading.one("metric")), ways.less).alias("less"))
+        elif layout.losses:
+            columns.append(pl.lit(value=True).alias("less"))
+    roles = {role: layout.text(role) for role in layout.rows()}
+    if not layout.side:
+        roles["score"] = layout.cells[0]
+    return replace(raw, frame=raw.frame.select(columns), roles=roles)
+
+
+def _name(role: str, layout: ScoreLayout, facts: Facts) -> pl.Expr:
+    """Return the names that the columns of a role make, without those that are the same in all rows."""
+    names = layout.reading.all(role)
+    parts = []
+    for name in [name for name in names if not facts.fixed[name]] or names[:1]:
+        text = text_of(name)
+        if layout.schema[name].is_float():
+            text = pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
+        parts.append(text.str.replace(FLOAT_NAME, "$1") if facts.whole[name] else text)
+    return pl.concat_str(parts, separator=BETWEEN).alias(COLUMN_OF[role])
+
+
+def _scores_of(layout: ScoreLayout, data: pl.DataFrame) -> TaskScores | None:
+    """Return collected rows of a table that is laid out as an array; None: it would be too large."""
+    if not layout.side:
+        cells = np.prod([float(data[key].n_unique()) for key in layout.key_columns()])
+        return scores_of(data) if cells <= MOST_CELLS else None
+    names, at = numbered_names(data[layout.key_columns()[0]])
+    seeds, of_seed = numbered_names(data["seed"]) if "seed" in data.columns else ([""], np.zeros(data.height, np.int64))
+    by_name = np.full((len(seeds), len(names), len(layout.cells)), np.nan)
+    by_name[of_seed, at] = data["score"].struct.unnest().to_numpy()
+    if layout.side == "system":
+        return TaskScores(layout.cells, names, seeds, by_name, frozenset(names if layout.losses else ()))
+    return TaskScores(names, layout.cells, seeds, np.ascontiguousarray(by_name.transpose(0, 2, 1)), layout.losses)
+
+
+def scores_of(frame: pl.DataFrame) -> TaskScores:
+    """Return rows of measurements in the schema as an array.
+
+    Raises
+    ------
+    InputError
+        Systems, tasks and seeds are too many to stand side by side, or less is better in some scores of a task alone.
+    """
+    tasks, of_task = numbered_names(frame["query_id"])
+    systems, of_system = numbered_names(frame["system"])
+    seeds, of_seed = (
+        numbered_names(frame["seed"]) if "seed" in frame.columns else ([""], np.zeros(frame.height, np.int64))
+    )
+    shape = len(seeds), len(tasks), len(systems)
+    cells = len(seeds) * len(tasks) * len(systems)
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"{len(systems):,} systems on {len(tasks):,} tasks with {len(seeds):,} seeds are {cells:,} cells, "
+            f"{MOST_CELLS:,} at most: is each of them the column that was meant?"
+        )
+    values = np.full(shape, np.nan)
+    values[of_seed, of_task, of_system] = frame["score"].to_numpy()
+    return TaskScores(systems, tasks, seeds, values, _less(frame))
+
+
+def numbered_names(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the different names of a column in the order in which they first appear, and the number of each cell's."""
+    names = column.unique(maintain_order=True)
+    return names.to_list(), column.replace_strict(names, pl.int_range(len(names), eager=True)).to_numpy()
+
+
+def _less(frame: pl.DataFrame) -> frozenset[str]:
+    """Return the tasks in which less is better."""
+    if "less" not in frame.columns:
+        return frozenset()
+    ways = frame.group_by("query_id", maintain_order=True).agg(pl.col("less").any(), all=pl.col("less").all())
+    if both := ways.filter(pl.col("less") != pl.col("all"))["query_id"].to_list():
+        raise Unread(
+            f"less is better in some scores of the task {short_repr(both[0])}, and more in others",
+            "--where keeps rows of one metric; --columns task=____|____ makes it a part of the task",
+            code="metric",
+        )
+    return frozenset(ways.filter("less")["query_id"])

@@ -1,0 +1,379 @@
+"""Doubts of score tables: tasks and systems that are none, codes among scores, and two rows of one cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.cells import NUMBER, text_of
+from rankbench.data.tables.doubts import code_among, first_cells, looks, shown_columns
+from rankbench.data.tables.score_summaries import summary_of
+from rankbench.errors import Unread
+from rankbench.interfaces.reading import Reading, fits, names_text
+from rankbench.interfaces.sequential_aggregator import TaskScores
+from rankbench.interfaces.table_check import RawTable
+
+_NAMED = 5
+_COMPARED = 1_000
+"""Most tasks that are compared with the others."""
+
+_SMALL = 5.0
+"""Times that a score is larger than its standard error."""
+
+_WIDE = 10.0
+"""Times the median spread from which a column under a pattern may be no task."""
+
+_CHANCE = 0.05
+"""Most tasks that chance may make look like places, where one is asked about."""
+
+
+def refuse_twice(raw: RawTable, reading: Reading, keys: pl.DataFrame, named: dict[str, str]) -> None:
+    """Ask where two rows are of one cell, and name the columns in which they differ.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+    keys : DataFrame
+        System, task and seed of each row, as far as rows have them.
+    named : dict of str to str
+        Roles of these columns.
+
+    Raises
+    ------
+    Unread
+    """
+    again = (~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()).arg_true().head(1)
+    for row in again:
+        key = keys.row(row, named=True)
+        same = keys.select(pl.all_horizontal(pl.col(name) == value for name, value in key.items())).to_series()
+        rows = same.arg_true().head(1_000).to_list()
+        names = _flat(raw, reading.unread(raw.schema().names()))
+        with raw.reading():
+            cells = raw.frame.with_row_index("\0row").filter(pl.col("\0row").is_in(rows))
+            found = cells.select(text_of(name).n_unique().alias(name) for name in names).collect(engine="streaming")
+        differ = [name for name, count in zip(found.columns, found.row(0) if names else (), strict=True) if count > 1]
+        what = ", ".join(f"{named[name]} {short_repr(value)}" for name, value in key.items())
+        path, number = raw.place(row + 1)
+        raise Unread(
+            f"{what}: {count_text(len(rows), 'row')} have these names"
+            + (f", and differ in {listed(differ[:_NAMED])}" if differ else ", and no other column tells them apart"),
+            _parted(reading, differ),
+            code="twice",
+            shown=shown_columns({name: looks(texts) for name, texts in first_cells(raw, differ).items()}),
+            path=path,
+            row=number,
+        )
+
+
+def _parted(reading: Reading, differ: Sequence[str]) -> str:
+    """Return the options that part rows of one cell."""
+    if not differ:
+        return ""
+    task = "task" if reading.one("task") else "system"
+    more = names_text({task: (*reading.all(task), "____")})
+    return f"--columns seed=____ for repetitions, --columns {more} for a part of the {task}, or --where keeps some rows"
+
+
+def _flat(raw: RawTable, names: Sequence[str]) -> list[str]:
+    schema = raw.schema()
+    return [name for name in names if not schema[name].is_nested() and schema[name] != pl.Binary]
+
+
+def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], seeds: Sequence[str]) -> None:
+    """Ask where a column that is not read takes the same values within every cell, as a split or a metric.
+
+    Where it says the same as the seed it says nothing more.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+    cells, seeds : sequence of str
+        Columns that name the cell of a row; columns of its seed, without which no cell has two rows.
+
+    Raises
+    ------
+    Unread
+    """
+    names = _flat(raw, reading.unread(raw.schema().names()))
+    if not (seeds and names):
+        return
+    texts = {name: text_of(name).alias(str(at)) for at, name in enumerate(names)}
+    with raw.reading():
+        of_cells = (
+            raw.frame.group_by(text_of(name).alias(f"key {at}") for at, name in enumerate(cells))
+            .agg(text.n_unique().alias(text.meta.output_name()) for text in texts.values())
+            .select(pl.col(text.meta.output_name()).median() for text in texts.values())
+            .collect(engine="streaming")
+            .row(0)
+        )
+        seed = pl.concat_str([text_of(name) for name in seeds], separator="\0")
+        pairs = [pl.concat_str([text_of(name), seed], separator="\0").n_unique().alias(f"{name}!") for name in names]
+        every = [text.n_unique() for text in texts.values()]
+        counts = raw.frame.select(*every, *pairs, seed.n_unique().alias("\0")).collect(engine="streaming").row(0)
+    of_all, with_seed, of_seeds = counts[: len(names)], counts[len(names) : -1], counts[-1]
+    for name, cell, kinds, both in zip(names, of_cells, of_all, with_seed, strict=True):
+        if kinds < 2 or cell < kinds or both == kinds == of_seeds:
+            continue
+        shown = looks(first_cells(raw, [name])[name])
+        task = "task" if reading.one("task") else "system"
+        raise Unread(
+            f"{short_repr(name)} ({shown}) takes the same values within each cell, and is not read: are these "
+            "repetitions, or other tasks?",
+            f"--columns {names_text({task: (*reading.all(task), name)})} makes it a part of the {task}; --where keeps "
+            f"some rows; --columns {names_text({'ignore': (name,)})} says that it means nothing",
+            code="second-key",
+            path=raw.path,
+            column=name,
+        )
+
+
+def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
+    """Ask about scores, tasks and systems that may be none: see the functions that it calls.
+
+    Parameters
+    ----------
+    raw : RawTable
+        For its place.
+    reading : Reading
+    scores : TaskScores
+
+    Raises
+    ------
+    Unread
+    """
+    by_task = scores.values.transpose(1, 0, 2).reshape(len(scores.tasks), -1)
+    by_system = scores.values.transpose(2, 0, 1).reshape(len(scores.systems), -1)
+    sides = {"task": (scores.tasks, by_task), "system": (scores.systems, by_system)}
+    refuse_codes(raw, reading, sides)
+    refuse_index(raw, reading, scores)
+    for what, (names, values) in sides.items():
+        refuse_summary(raw, reading, what, names, values)
+
+
+def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:
+    """Ask about a number that stands apart from all others, of a task, of a system or of all: -1, 999.
+
+    Raises
+    ------
+    Unread
+    """
+    if any(not word or re.fullmatch(NUMBER, word) for word in reading.words.get("missing", ())):
+        return
+    for what, (names, values) in sides.items():
+        groups = [("", values.reshape(1, -1))] if what == "task" else []
+        for side, some in (*groups, (what, values)):
+            for at in np.flatnonzero(_perhaps_code(some)):
+                numbers = np.unique(some[at][~np.isnan(some[at])])
+                odd = code_among(numbers.tolist())
+                if odd is not None:
+                    rest = numbers[numbers != odd]
+                    where = f" of the {side} {short_repr(names[at])}" if side else ""
+                    count = int((values == odd).sum())
+                    raise Unread(
+                        f"{odd:g} is {count_text(count, 'score')}, apart from {rest[0]:g} to {rest[-1]:g}{where}: "
+                        "a number, or a code?",
+                        f"--words missing={odd:g} says that these scores are missing; --words missing= (empty cells "
+                        "alone say missing) reads it as a number",
+                        code="code",
+                        path=raw.path,
+                    )
+
+
+def _perhaps_code(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which rows may have a code: a negative number, one of nines alone, or a huge one."""
+    gone = np.isnan(values)
+    least, most = np.where(gone, np.inf, values).min(axis=1), np.where(gone, -np.inf, values).max(axis=1)
+    return np.asarray((least < 0) | np.isin(most, 10.0 ** np.arange(1, 16) - 1) | (most > 1e30))
+
+
+def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
+    """Ask about a task that numbers the systems from 0 or 1: an index, or a place.
+
+    Raises
+    ------
+    Unread
+    """
+    if len(scores.seeds) > 1 or len(scores.tasks) < 2:
+        return
+    values = np.sort(np.abs(scores.values[0]), axis=1)  # missing ones are last
+    count = (~np.isnan(values)).sum(axis=1)
+    place = np.arange(values.shape[1])
+    there = place < count[:, None]
+    hits = (count > 2) & np.any([((values == place + first) | ~there).all(axis=1) for first in (0, 1)], axis=0)
+    hits &= np.array([not _kept(reading, task) for task in scores.tasks], np.bool_)
+    if not hits.any() or (hits.all() and scores.all_less):
+        return
+    rest = values[~hits & (count > 0)]
+    rest = rest[~np.isnan(rest)]
+    if len(rest) and (rest == np.round(rest)).all():
+        # Of whole numbers from 0 to the largest some tasks have each once by chance.
+        k, most = int(count[hits].max()), max(float(rest.max()), 1.0)
+        if len(scores.tasks) * np.exp(np.log(np.arange(1, k + 1) / (most + 1)).sum()) > _CHANCE:
+            return
+    task = scores.tasks[int(np.argmax(hits))]
+    if hits.all():
+        message = "all tasks number the systems, as places do"
+        step = "losses=NAME (or loss=NAME) says that less is better; --columns keep=* says that these are scores"
+    else:
+        message = f"the task {short_repr(task)} numbers the systems, as a place or an index does"
+        step = f"{_leaving((task,))}; --columns {names_text({'keep': (task,)})} says that it is a task"
+    raise Unread(message, step, code="index", path=raw.path, column=task)
+
+
+def _kept(reading: Reading, name: str) -> bool:
+    return any(fits(name, pattern) for pattern in reading.columns.get("keep", ()))
+
+
+def _leaving(names: tuple[str, ...]) -> str:
+    return f"--columns {names_text({'ignore': names})} leaves {'it' if len(names) == 1 else 'them'} out"
+
+
+def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str, truth: Sequence[str]) -> None:
+    """Ask about columns that a pattern takes for scores, and that may be none.
+
+    They are true and false, or 0 and 1, beside numbers; far smaller than a column with a part of their name, as
+    standard errors are; or ten times as large, or as wide, as the median column.
+
+    Parameters
+    ----------
+    raw : RawTable
+        For its place.
+    reading : Reading
+    scores : TaskScores
+    what : {"task", "system"}
+        The columns are called as tasks, or systems.
+    truth : sequence of str
+        Columns of true and false.
+
+    Raises
+    ------
+    Unread
+    """
+    names, axes = (scores.tasks, (1, 0, 2)) if what == "task" else (scores.systems, (2, 0, 1))
+    values = scores.values.transpose(axes).reshape(len(names), -1)
+    there = ~np.isnan(values)
+    most, least = np.where(there, values, -np.inf).max(axis=1), np.where(there, values, np.inf).min(axis=1)
+    flags = np.isin(names, truth) | ((~there | np.isin(values, (0, 1))).all(axis=1) & (most.max() > 1))
+    size, wide = np.maximum(np.abs(most), np.abs(least)), most - least
+    large = np.zeros(len(names), np.bool_)
+    for one in (size, wide) if len(names) > 2 else ():
+        large |= one > _WIDE * np.median(one[one > 0]) if (one > 0).any() else False
+    for code, odd, why in (
+        ("flags", flags & ~flags.all(), "true and false beside columns of numbers may be no scores"),
+        ("wide", _errors(names, values), "far smaller than columns with a part of their name; are they their errors?"),
+        ("wide", large, f"{_WIDE:g} times as large or as wide as the median column; a {what}, or a size?"),
+    ):
+        found = tuple(names[at] for at in np.flatnonzero(odd) if not _kept(reading, names[at]))
+        if found:
+            step = f"{_leaving(found)}; --columns {names_text({'keep': found})} says that they are scores"
+            message = f"{listed(found[:_NAMED])}: {why}"
+            raise Unread(message, step, code=code, path=raw.path, column=found[0])
+
+
+def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which columns are called as another one and more, and are far smaller everywhere."""
+    place = {name: at for at, name in enumerate(names)}
+    found = np.zeros(len(names), np.bool_)
+    for name, at in place.items():
+        parts = [(name[:k], name[k:]) for k in range(1, len(name))]
+        for other, more in (*parts, *((end, start) for start, end in parts)):
+            if other in place and re.search(r"[^\W\d_]", more):
+                both = np.abs(values[[place[other], at]])
+                both = both[:, ~np.isnan(both).any(axis=0)]
+                found[at] |= both.shape[1] > 1 and bool((both[1] * _SMALL < both[0]).all())
+    return found
+
+
+def refuse_summary(
+    raw: RawTable, reading: Reading, what: str, names: Sequence[str], values: NDArray[np.float64]
+) -> None:
+    """Ask about a task or a system that is the mean or the sum of others, as they stand beside it.
+
+    Parameters
+    ----------
+    raw, reading : RawTable, Reading
+    what : {"task", "system"}
+    names : sequence of str, of length n
+    values : ndarray of float64, shape (n, m)
+        The scores of each; nan where one is missing.
+
+    Raises
+    ------
+    Unread
+    """
+    found = summary_of(values, [at for at, name in enumerate(names) if not _kept(reading, name)])
+    if found is None:
+        return
+    name, others = names[found.at], [names[k] for k in range(found.low, found.high) if k != found.at]
+    raise Unread(
+        f"the {what} {short_repr(name)} is the {found.how} of {count_text(len(others), what)}, "
+        f"{short_repr(others[0])} to {short_repr(others[-1])}",
+        f"{_leaving((name,))}; --columns {names_text({'keep': (name,)})} ranks by it, too",
+        code="summary",
+        path=raw.path,
+        column=name,
+    )
+
+
+def score_notes(scores: TaskScores) -> list[str]:
+    """Return notes on tasks that run against the others, and on scores far apart from the others of their task."""
+    return [*_against(scores), *_far_scores(scores)]
+
+
+def _against(scores: TaskScores) -> list[str]:
+    """Say which tasks order systems otherwise than the mean rank on the other tasks."""
+    complete = np.asarray(scores.present.all(axis=1))
+    tasks = [task for task, whole in zip(scores.tasks, complete, strict=True) if whole]
+    if not 3 <= len(tasks) <= _COMPARED or len(scores.systems) < 4:
+        return []
+    means = np.nanmean(scores.better[:, complete], axis=0)
+    ranks = pl.DataFrame(means, tasks, orient="col").select(pl.all().rank()).to_numpy().T
+    rest = (ranks.sum(axis=0) - ranks) / (len(tasks) - 1)
+    one, other = (x - x.mean(axis=1, keepdims=True) for x in (ranks, rest))
+    size = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+    rho = np.divide((one * other).sum(axis=1), size, out=np.zeros(len(tasks)), where=size > 0)
+    hits = np.flatnonzero(rho < -max(0.5, 1.645 / np.sqrt(len(scores.systems) - 1)))
+    if not len(hits) or len(hits) > max(1, len(tasks) // 5):
+        return []
+    names = [tasks[at] for at in hits]
+    return [f"{listed(names, _NAMED)} runs against the other tasks: is it said rightly which way is better there?"]
+
+
+def _far_scores(scores: TaskScores) -> list[str]:
+    """Say which scores stand far apart from all others of their task, and which are 0 where no other is near."""
+    by_task = scores.values.transpose(1, 0, 2).reshape(len(scores.tasks), -1)
+    ordered = np.sort(by_task, axis=1)  # missing ones are last
+    count = (~np.isnan(ordered)).sum(axis=1)
+    four = np.flatnonzero(count > 3)
+    if not len(four):
+        return []
+    some, last = ordered[four], count[four] - 1
+    at = np.arange(len(four))
+    low, second = some[:, 0], some[:, 1]
+    high, before = some[at, last], some[at, last - 1]
+    far_low = (second - low > 2 * (high - second)) & (high > second)
+    far_high = (high - before > 2 * (before - low)) & (before > low)
+    zero = (by_task[four] == 0).sum(axis=1)
+    full = np.where(by_task[four] == 0, np.nan, by_task[four])
+    found = []
+    for k in np.flatnonzero(far_low | far_high | (zero > 0)):
+        odd = float(low[k] if far_low[k] else high[k])
+        if not (far_low[k] or far_high[k]) or zero[k] > 1:
+            rest = full[k][~np.isnan(full[k])]
+            alone = len(rest) > 2 * zero[k] and np.abs(rest).min() > np.ptp(rest) > 0
+            if not (zero[k] and alone and (rest > 0).all() | (rest < 0).all()):
+                continue
+            odd = 0.0
+        system = scores.systems[int(np.flatnonzero(by_task[four[k]] == odd)[0]) % len(scores.systems)]
+        found.append(f"{short_repr(system)} has {odd:g} on {short_repr(scores.tasks[four[k]])}")
+    if not found or len(found) > max(_NAMED, len(scores.tasks) // 50):
+        return []
+    more = f", and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    return [f"scores stand far apart from all others of their task: {'; '.join(found[:_NAMED])}{more}. Did these run?"]

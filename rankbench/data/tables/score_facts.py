@@ -1,0 +1,202 @@
+"""Cells of score tables are looked at once: which are no numbers, and how numbers and names are written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.cells import NUMBER, form_of, is_nothing, missing_number, number_of, text_of
+from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.data.tables.score_roles import COLUMN_OF, SHOWN, ScoreLayout
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import names_text
+from rankbench.interfaces.table_check import NOT_WHOLE, RawTable, not_whole
+
+_ROW = "\0row"
+_SIGN = r"[\u00b1(]|\+/-|\+-"
+_WHOLE_NAME = r"^(?:-?\d{1,15}(?:\.0*)?)?$"
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Facts on the cells of a score table, found in two passes.
+
+    Attributes
+    ----------
+    rows : int
+    bad, signed, plain : dict of str to int or None
+        By column the first row, from 0, of a cell that is no number; of one with a percent sign; of one without.
+    numbers, gone : dict of str to int
+        Cells that are numbers, and that a word calls missing.
+    truth, errors : dict of str to bool
+        Whether all are true and false; whether some have a standard error.
+    fixed, whole : dict of str to bool
+        Whether a column of names has one name; whether it has whole numbers with a point, 1.0.
+    simple : frozenset of str
+        Columns whose cells are empty, or numbers without anything beside them.
+    """
+
+    rows: int
+    bad: dict[str, int | None]
+    signed: dict[str, int | None]
+    plain: dict[str, int | None]
+    numbers: dict[str, int]
+    gone: dict[str, int]
+    truth: dict[str, bool]
+    errors: dict[str, bool]
+    fixed: dict[str, bool]
+    whole: dict[str, bool]
+    simple: frozenset[str]
+
+    @classmethod
+    def found(cls, raw: RawTable, layout: ScoreLayout) -> Facts:
+        """Look at a table."""
+        simple = _simple(raw, layout)
+        facts: dict[tuple[str, str], pl.Expr] = {}
+        for name in layout.cells:
+            facts |= {(fact, name): value for fact, value in _cell_facts(name, layout, simple).items()}
+        for name in layout.columns(*COLUMN_OF):
+            text, dtype = text_of(name), layout.schema[name]
+            facts["fixed", name] = text.n_unique() < 2
+            pointed = text.str.contains(".", literal=True).any() if not dtype.is_float() else pl.lit(value=True)
+            facts["whole", name] = text.str.contains(_WHOLE_NAME).all() & pointed
+            if dtype.is_float():
+                facts["bad", name] = pl.col(_ROW).filter(not_whole(name, dtype)).min()
+        frame = raw.frame.with_row_index(_ROW)
+        with raw.reading():
+            wanted = [value.alias(str(at)) for at, value in enumerate(facts.values())]
+            rows, *values = frame.select(pl.len().alias("rows"), *wanted).collect(engine="streaming").row(0)
+        found: dict[str, dict[str, object]] = {name: {} for name in cls.__dataclass_fields__}
+        for (fact, name), value in zip(facts, values, strict=True):
+            found[fact][name] = value
+        return cls(**found | {"rows": rows, "simple": simple})  # type: ignore[arg-type]  # by the names of the facts
+
+    def refuse(self, raw: RawTable, layout: ScoreLayout) -> None:
+        """Refuse cells that are no numbers, columns without any, and signs that some cells have.
+
+        Raises
+        ------
+        Unread
+        """
+        texts = tuple(name for name in layout.cells if name in layout.wild and not self.numbers[name])
+        bad = [name for name in texts if self.bad.get(name) is not None]
+        if bad and len(texts) < len(layout.cells):
+            shown = {name: looks(cells) for name, cells in first_cells(raw, texts).items()}
+            raise Unread(
+                f"{listed(texts[:SHOWN])}: no numbers stand there",
+                f"--columns {names_text({'ignore': texts})}",
+                code="number",
+                shown=shown_columns(shown),
+                path=raw.path,
+                column=texts[0],
+            )
+        rows = [(row, name) for name, row in self.bad.items() if row is not None]
+        if rows:
+            _refuse_number(raw, layout, *min(rows, key=lambda one: one[0]))
+        for name in layout.cells:
+            signed, plain = self.signed.get(name), self.plain.get(name)
+            if signed is not None and plain is not None:
+                path, row = raw.place(max(signed, plain) + 1)
+                message = "some cells of the column have a percent sign, and others have none: write them in one way"
+                step = f"--columns {names_text({'ignore': (name,)})} leaves the column out"
+                raise Unread(message, step, code="number-form", path=path, row=row, column=name)
+            if not self.numbers[name] and self.rows:
+                step = f"--columns {names_text({'ignore': (name,)})} leaves it out"
+                raise Unread("the column has no score at all", step, code="blank", path=raw.path, column=name)
+
+    def notes(self, layout: ScoreLayout) -> list[str]:
+        """Return notes on how names and numbers are written."""
+        found = []
+        for role in layout.rows():
+            names = layout.reading.all(role)
+            if fixed := [name for name in names if len(names) > 1 and self.fixed[name]]:
+                found.append(f"{listed(fixed)} is the same in all rows, and no part of the {role}'s name")
+        if whole := [name for name in layout.columns(*COLUMN_OF) if self.whole[name]]:
+            found.append(f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(whole)}")
+        if errors := [name for name in layout.cells if self.errors.get(name)]:
+            found.append(
+                "rankbench reads numbers in brackets or after \u00b1 as standard errors, not scores: "
+                f"{listed(errors[:SHOWN])}"
+            )
+        percent = [name for name in layout.cells if self.signed.get(name) is not None]
+        if percent and len(percent) < len(layout.cells):
+            found.append(f"rankbench reads 78% as 78, beside columns without such a sign: {listed(percent[:SHOWN])}")
+        return found
+
+    def missing(self) -> dict[str, int]:
+        """Return how many cells a word calls missing."""
+        count = sum(self.gone.values())
+        return {"missing": count} if count else {}
+
+
+def _simple(raw: RawTable, layout: ScoreLayout) -> frozenset[str]:
+    """Return the columns of scores that need no second look: most tables have no others, and may be large."""
+    names = [name for name in layout.cells if not _is_text(layout.schema[name])]
+    if not (layout.reading.one("cells") or form_of(layout.reading)):
+        texts = [name for name in layout.cells if name not in names]
+        odd = [
+            (~text_of(name).cast(pl.Float64, strict=False).is_finite()).fill_null(text_of(name) != "") for name in texts
+        ]
+        with raw.reading():
+            row = raw.frame.select(one.any().alias(str(at)) for at, one in enumerate(odd)).collect(engine="streaming")
+        names += [name for name, some in zip(texts, row.row(0) if texts else (), strict=True) if not some]
+    return frozenset(names)
+
+
+def _cell_facts(name: str, layout: ScoreLayout, simple: frozenset[str]) -> dict[str, pl.Expr]:
+    """Return the facts of a column of scores: see `Facts`."""
+    dtype, row = layout.schema[name], pl.col(_ROW)
+    value, gone = score_of(name, layout, simple)
+    there = value.is_not_null() & ~gone
+    facts = {"numbers": there.sum(), "gone": gone.sum(), "truth": pl.lit(value=dtype == pl.Boolean)}
+    if not _is_text(dtype):
+        return facts | ({"bad": row.filter(pl.col(name).is_infinite() & ~gone).min()} if dtype.is_float() else {})
+    if name in simple:
+        return facts
+    text = text_of(name)
+    sign = text.str.contains("%", literal=True)
+    facts["truth"] = (~there | text.str.to_lowercase().is_in(["true", "false"])).all() & there.any()
+    facts["bad"] = row.filter(value.is_null() & ~is_nothing(text) & ~gone).min()
+    if layout.reading.one("cells"):
+        return facts
+    facts["signed"], facts["plain"] = row.filter(there & sign).min(), row.filter(there & ~sign).min()
+    facts["errors"] = (there & text.str.contains(_SIGN)).any()
+    return facts
+
+
+def _is_text(dtype: pl.DataType) -> bool:
+    """Return whether cells of a type are read as they are written."""
+    return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+
+
+def score_of(name: str, layout: ScoreLayout, simple: frozenset[str]) -> tuple[pl.Expr, pl.Expr]:
+    """Return the numbers of a column, null where there is none; and where a word calls a cell missing."""
+    words, text = layout.reading.words.get("missing", ()), text_of(name)
+    if name in simple:
+        value = (text if _is_text(layout.schema[name]) else pl.col(name)).cast(pl.Float64, strict=False)
+        value = pl.when(value.is_finite()).then(value)
+    else:
+        value = number_of(text, "first" if layout.reading.one("cells") == "first" else form_of(layout.reading))
+    gone = missing_number(text, value, words) & (text != "") if words else pl.lit(value=False)
+    return value, gone
+
+
+def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> None:
+    """Ask what a cell says that is no number."""
+    with raw.reading():
+        cell = str(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars()).collect().item())
+    path, row = raw.place(at + 1)
+    if name not in layout.cells:
+        raise InputError(f"{cell} is no name: {NOT_WHOLE}", path=path, row=row, column=name)
+    steps = [f"--words {names_text({'missing': (cell,)})} if it says that the score is missing"]
+    if re.match(r"[+-]?\d+(?:\D\d{3})*[.,]?\d*$", cell) and not form_of(layout.reading):
+        steps = ['--columns numbers="1.234,5" says how 1234.5 is written, or numbers="1,234.5"']
+    elif re.match(NUMBER, cell) and not layout.reading.one("cells"):
+        steps.insert(0, "--columns cells=first reads the number that a cell begins with")
+    if layout.side:
+        steps.append(f"--columns {names_text({'ignore': (name,)})} leaves the column out")
+    step = "; ".join(steps)
+    raise Unread(f"{short_repr(cell)} is not a number", step, code="number", path=path, row=row, column=name)

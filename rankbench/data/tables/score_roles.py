@@ -1,0 +1,210 @@
+"""The roles of a score table say what a row is: a cell, or a system or a task with its scores side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from rankbench.core.text import count_text
+from rankbench.data.tables.cells import is_nothing, says, text_of
+from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.errors import InputError, Unread, nearest
+from rankbench.interfaces.reading import Reading, fits, names_text
+from rankbench.interfaces.table_check import QUOTED, RawTable
+
+COLUMN_OF = {"task": "query_id", "system": "system", "seed": "seed"}
+"""Columns of the schema, by the roles of names that rows have."""
+
+BETWEEN = " / "
+"""Stands between the names of several columns that make one name."""
+
+SHOWN = 5
+"""Columns that a sentence names."""
+
+_SCORES = ("score", "loss", "scores", "losses")
+_ROW = "\0row"
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreLayout:
+    """The columns of a score table that are read.
+
+    Attributes
+    ----------
+    reading : Reading
+        With the columns that patterns stand for.
+    cells : list of str
+        Columns of scores.
+    losses : set of str
+        Those of them in which less is better.
+    side : {"", "task", "system"}
+        The columns are called as tasks, or systems; empty: a row is one cell.
+    wild : set of str
+        Those that a pattern names.
+    ignored : tuple of str
+        Tasks and systems of rows that are left out.
+    schema : Schema
+    """
+
+    reading: Reading
+    cells: list[str]
+    losses: frozenset[str]
+    side: str
+    wild: frozenset[str]
+    ignored: tuple[str, ...]
+    schema: pl.Schema
+
+    @classmethod
+    def told(cls, raw: RawTable, told: Reading) -> ScoreLayout:
+        """Return what a reading says of a table.
+
+        Raises
+        ------
+        Unread
+            Its roles make no score table.
+        InputError
+            A column is not there, or holds no single values.
+        """
+        schema = raw.schema()
+        with raw.located():
+            reading = told.expanded(schema.names())
+        given = {role: [name for name in reading.all(role) if name not in reading.all("ignore")] for role in _SCORES}
+        ignored = tuple(name for name in told.all("ignore") if not any(fits(one, name) for one in schema))
+        columns = {role: tuple(names) or ("",) for role, names in given.items() if role in reading.columns}
+        if ignored:
+            columns["ignore"] = (*reading.all("ignore"), *ignored)
+        reading = reading.with_(columns)
+        named = {name for role in _SCORES for name in told.columns.get(role, ())}
+        cells = [name for names in given.values() for name in names]
+        wild = frozenset(cells) - named
+        losses = frozenset([*given["loss"], *given["losses"]])
+        layout = cls(reading, cells, losses, _side(raw, reading, given), wild, ignored, schema)
+        for name in (*cells, *layout.columns(*COLUMN_OF, "metric")):
+            if schema[name].is_nested() or schema[name].is_temporal() or schema[name] == pl.Binary:
+                what = "numbers" if name in cells else "names"
+                raise InputError(
+                    f"the column holds {str(schema[name])[:QUOTED]}, not {what}", path=raw.path, column=name
+                )
+        return layout
+
+    def columns(self, *roles: str) -> list[str]:
+        """Return the columns of some roles."""
+        return [name for role in roles for name in self.reading.all(role)]
+
+    def rows(self) -> list[str]:
+        """Return the roles of names that rows have."""
+        return [role for role in COLUMN_OF if self.reading.one(role)]
+
+    def key_columns(self) -> list[str]:
+        """Return the columns of the schema that these names become."""
+        return [COLUMN_OF[role] for role in self.rows()]
+
+    def text(self, role: str) -> str:
+        """Return the columns of a role, for people."""
+        return BETWEEN.join(self.reading.all(role)) or role
+
+    def kept(self, raw: RawTable) -> RawTable:
+        """Return the rows that are read; errors name the rows of the file.
+
+        Raises
+        ------
+        InputError
+            A column of a condition is not there.
+        """
+        reading, missing = self.reading, self.reading.words.get("missing", ())
+        for name in (*reading.where, *reading.unless):
+            if name not in self.schema:
+                raise InputError(f"there is no column {name!r}{nearest(name, self.schema)}", path=raw.path, column=name)
+        wanted = [says(text_of(name), words) for name, words in reading.where.items()]
+        wanted += [~says(text_of(name), words) for name, words in reading.unless.items()]
+        if missing:
+            names = (text_of(name) for name in self.columns(*COLUMN_OF, "metric"))
+            wanted += [~(is_nothing(text) & says(text, missing)) for text in names]
+        if self.ignored:
+            wanted += [~says(text_of(name), self.ignored) for name in self.columns("system", "task")]
+        if not wanted:
+            return raw
+        every = pl.all_horizontal(wanted)
+
+        def located(row: int) -> tuple[Path | str | None, int | None]:
+            numbered = raw.frame.with_row_index(_ROW).filter(every).slice(row - 1, 1).select(_ROW)
+            return raw.place(1 + int(numbered.collect(engine="streaming").item()))
+
+        return replace(raw, frame=raw.frame.filter(every), header=0, locate=located, filtered=True)
+
+    def left_out(self, raw: RawTable, rows: int) -> list[str]:
+        """Return a note on the rows that are left out.
+
+        Raises
+        ------
+        InputError
+            No row is left.
+        """
+        with raw.reading():
+            every = int(raw.frame.select(pl.len()).collect(engine="streaming").item())
+        if not rows:
+            raise InputError(f"none of {count_text(every, 'row')} is left, or there are no rows", path=raw.path)
+        return [f"rankbench leaves out {every - rows:,} of {count_text(every, 'row')}"] if every > rows else []
+
+    def says(self, way: str) -> tuple[str, ...]:
+        """Return the parts of the line that states it; `way` is the better one where a row is a cell."""
+        seed = [f"{self.text('seed')} numbers repetitions"] if self.reading.one("seed") else []
+        if not self.side:
+            return (f"{self.text('system')} on {self.text('task')}", f"{self.cells[0]}: {way}", *seed)
+        kinds: dict[str, list[str]] = {"score": [], "loss": []}
+        for name in self.cells:
+            kinds["loss" if name in self.losses else "score"].append(name)
+        side = [
+            f"{len(some)} {kind if len(some) == 1 else plural}: {', '.join(some[:SHOWN])}{', ..' * (len(some) > SHOWN)}"
+            for (kind, some), plural in zip(kinds.items(), ("scores", "losses"), strict=True)
+            if some
+        ]
+        return (self.text("system") if self.side == "task" else f"{self.text('task')}, a row a task", *side, *seed)
+
+
+def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -> str:
+    """Return what the names of the columns of scores are; empty: a row is one cell.
+
+    Raises
+    ------
+    Unread
+        Roles are missing, or contradict each other.
+    """
+    one, several = [*given["score"], *given["loss"]], [*given["scores"], *given["losses"]]
+    system, task = reading.one("system"), reading.one("task")
+    message = ""
+    if (one and several) or len(one) > 1:
+        message = "a row has one score or loss, or scores and losses side by side, not both"
+        step = "--columns score=____, or scores=____|____"
+    elif one and not (system and task):
+        message = "a row of one score needs a system and a task"
+        step = f"--columns {'' if system else 'system=____,'}{'' if task else 'task=____,'}{names_text(_only(reading))}"
+    elif not one and not several:
+        message = "no column of scores is named"
+        step = "--columns scores=____|____ (more is better), losses=____|____ (less is better)"
+        step += ", or score=____ where a row is a system on a task" * (bool(system) == bool(task))
+    elif several and not system and not task:
+        message, step = "no column names the systems", "--columns system=____, or task=____ where a row is a task"
+    elif several and system and task:
+        message = "a row has a system and a task, and scores side by side"
+        step = "--columns score=____ for one of them; or leave the task out, where these columns are tasks"
+    elif several and task and given["scores"] and given["losses"]:
+        message = "a row is a task, and columns are systems: of some more is better, of others less"
+        step = "--columns scores=____|____, or losses=____|____"
+    elif several and reading.one("metric"):
+        message, step = (
+            "a metric says which way is better where a row is one score",
+            "--columns scores=____,losses=____",
+        )
+    if not message:
+        return "" if one else "task" if system else "system"
+    left = [name for name in raw.schema().names() if name not in reading.all("ignore")]
+    shown = {name: looks(cells) for name, cells in first_cells(raw, left).items()}
+    raise Unread(message, step, code="roles", shown=shown_columns(shown), path=raw.path)
+
+
+def _only(reading: Reading) -> dict[str, tuple[str, ...]]:
+    return {role: reading.all(role) for role in ("system", "task", "score", "loss") if reading.one(role)}
