@@ -96,7 +96,7 @@ def as_qrels(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
     return rows.select("topic", "doc", grade=grades.clip(0))
 
 
-def read_run(path: Path, notes: list[str]) -> pl.DataFrame:
+def read_run(path: Path, notes: list[str] | None = None) -> pl.DataFrame:
     """Return what systems found: ``system, topic, doc, score``; ranks are ignored, as trec_eval does.
 
     MS MARCO's runs have ranks and no scores (``query document rank``): theirs are minus the ranks, and the system is
@@ -122,7 +122,7 @@ def read_run(path: Path, notes: list[str]) -> pl.DataFrame:
     rows = as_run(rows, path)
     ranked = rows.with_columns(pl.col("rank").cast(pl.Int64, strict=False))
     rises = [pl.col(name).diff().over("system", "topic", order_by="rank") > 0 for name in ("rank", "score")]
-    if against := ranked.select(pl.all_horizontal(rises).sum()).item():
+    if (against := ranked.select(pl.all_horizontal(rises).sum()).item()) and notes is not None:
         notes.append(f"{against:,} documents have a higher score than the one ranked before: rankbench orders by score")
     return rows.select("system", "topic", "doc", "score")
 

@@ -96,7 +96,7 @@ class CheckedTable:
     Attributes
     ----------
     frame : LazyFrame
-        What is wrong with a row is raised when it is collected.
+        Errors of rows are raised when it is collected.
     columns : mapping of str to str
         Names of columns in the file, by role; of a table in the schema already none.
     left : tuple of str
