@@ -224,8 +224,8 @@ def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBo
     votes = load_votes(source.frame)
     loaded, intervals = load_log(source, method, "auto")
     ranking, notes = rank(loaded, method, intervals=intervals, seed=seed)
-    left = source.remarks.left
-    said = [*source.remarks, *([f"the ranking does not use columns: {', '.join(left)}"] if left else [])]
+    left = source.left
+    said = [*source.notes, *([f"the ranking does not use columns: {', '.join(left)}"] if left else [])]
     board = VoteBoard(source, votes, method, loaded, ranking, seed)
     if len(board.compared) < 2:
         raise SpecError(
@@ -283,7 +283,7 @@ def _audit_scores(raw: RawLog, method: str, *, columns: str, lower: Sequence[str
     kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
     ranking = rank_scores(raw, [method], columns=columns, lower=lower, seed=seed, **kept)
     source, table = read_scores(raw, columns, keep.without, keep.where)
-    scores = turned(reduced(table, keep.without)[0], lower, source.remarks.columns.get("score", ""))[0]
+    scores = turned(reduced(table, keep.without)[0], lower, source.columns.get("score", ""))[0]
     board = ScoreBoard(scores, completed(scores, "tasks")[0], named, ranking, seed)
     first = ranking.table.filter("may_be_first")["system"].to_list()
     data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}

@@ -60,8 +60,8 @@ def category_columns(source: OpenedLog, votes: Votes) -> dict[str, tuple[NDArray
     """
     found: dict[str, tuple[NDArray[np.int32], Sequence[str]]] = {}
     if 2 <= len(votes.query_names) <= _CATEGORIES:
-        found[source.remarks.columns.get("query", "query")] = votes.queries, votes.query_names
-    for name in source.remarks.left[:_COLUMNS]:
+        found[source.columns.get("query", "query")] = votes.queries, votes.query_names
+    for name in source.left[:_COLUMNS]:
         try:
             parted = load_votes(source.with_role("query", name).judged().frame)
         except (InputError, SpecError):
@@ -233,7 +233,8 @@ def _open_without(board: VoteBoard, keep: Filter, name: str) -> str:
     if board.ranking.first is None:
         return ""
     try:
-        source = replace(board.source, frame=keep.applied(board.source.frame, board.source.table), parquet=None)
+        frame, _ = keep.applied(board.source.frame, board.source.table, None)
+        source = replace(board.source, frame=frame, parquet=None)
         loaded, intervals = load_log(source, board.method, "auto")
         ranking, _ = rank(loaded, board.method, intervals=intervals, seed=board.seed)
     except (ContenderDiverged, InputError, SpecError):  # too little is left

@@ -113,16 +113,16 @@ def describe(table: str, reader: str, columns: str, **kept: Any) -> Answer:
         position = summary.facts.get("position")
         side = position is not None and not position.lower <= 0.5 <= position.upper
         controls = offered_controls(source, side)
-    read = source.remarks
-    said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
+    read, left, notes = dict(source.columns), list(source.left), list(source.notes)
+    said: dict[str, object] = {"columns": read, "columns_left_out": left} if read else {}
     said |= ({"controls": controls} if controls else {}) | ({"filter": keep.as_dict()} if keep else {})
-    record = summary.as_dict() | said | ({"notes": list(read)} if read else {})
+    record = summary.as_dict() | said | ({"notes": notes} if notes else {})
     offer = f"--control {shlex.quote(', '.join(controls))} (aggregate and run)" if controls else ""
     lines = [
-        ("columns read", ", ".join(_reading(role, name) for role, name in read.columns.items())),
-        ("left out", listed(read.left)),
+        ("columns read", ", ".join(_reading(role, name) for role, name in read.items())),
+        ("left out", listed(left)),
         ("could be controlled for", offer),
-        *(("note", note) for note in read),
+        *(("note", note) for note in notes),
     ]
     rows = [*summary.lines, *(line for line in lines if line[1])]
     return Answer(record, [Table(("", ""), rows, title=shown_log(table))])

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import zipfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,8 +23,9 @@ from rankbench.core.runtime import cache_root
 from rankbench.core.system import replacement
 from rankbench.data.cards import Card, CardFile, card_folders, cards
 from rankbench.data.convert import sha256_of
-from rankbench.data.tables.checks import checked_table
+from rankbench.data.tables.checks import CheckedTable, checked_table
 from rankbench.data.tables.kinds import table_kind
+from rankbench.data.tables.row_conditions import Condition
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.plugin.manager import get
@@ -211,19 +213,25 @@ class CardDataset(Dataset):
         ChecksumError
             A file is not the one that the card describes.
         """
-        return self.scan_as("")
+        return self.read().frame
 
     def scan_as(self, columns: str) -> pl.LazyFrame:
         """Return the rows with other meanings of their columns, for readers of files whose columns have any names."""
+        return self.read(columns).frame
+
+    def read(self, columns: str = "", condition: Condition | None = None) -> CheckedTable:
+        """Return the rows of all files, and how their columns were read; see `scan`."""
         kind, reader = table_kind(self.table), get(Reader, self.card.reader)
         tables = []
         for file, path in zip(self.card.files, locate(self.card), strict=True):
             if file.table:
-                table = checked_table(reader.raw(path), columns)
-                if file.prefix:
-                    table = kind.part(table, file.prefix)
-                tables.append(table)
-        return pl.concat(tables)
+                raw = reader.raw(path)
+                if columns and raw.in_schema:
+                    super().scan_as(columns)  # refuses
+                table = checked_table(raw, columns, condition)
+                tables.append(replace(table, frame=kind.part(table.frame, file.prefix)) if file.prefix else table)
+        notes = dict.fromkeys(note for table in tables for note in table.notes)
+        return replace(tables[-1], frame=pl.concat([table.frame for table in tables]), notes=tuple(notes))
 
     def fingerprint(self) -> str:
         """Return the sha256 over the card's file sums; `items` checks the files against them."""

@@ -12,7 +12,7 @@ import json
 import os
 import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -235,30 +235,13 @@ def existing(path: Path, datasets: Iterable[str] = ()) -> Path:
     return path
 
 
-class Remarks(list[str]):
-    """Sentences, and which columns of the file were read.
-
-    Attributes
-    ----------
-    columns : dict of str to str
-        Names of columns in the file, by role.
-    left : list of str
-        Columns of the file that were not read; where every other column is a task or a system there is none.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.columns: dict[str, str] = {}
-        self.left: list[str] = []
-
-
-_kept: ContextVar[Remarks | None] = ContextVar("kept", default=None)
+_kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def remarks_kept() -> Iterator[Remarks]:
-    """Collect the remarks and column roles that `remark` and `remark_columns` report in this context."""
-    found = Remarks()
+def remarks_kept() -> Iterator[list[str]]:
+    """Collect what `remark` says in this context: guesses of what columns mean are made deep inside of tables."""
+    found = list[str]()
     token = _kept.set(found)
     try:
         yield found
@@ -267,14 +250,7 @@ def remarks_kept() -> Iterator[Remarks]:
 
 
 def remark(text: str) -> None:
-    """Tell whoever keeps remarks now; nobody else hears it."""
+    """Add a note to those that are kept, if any are."""
     found = _kept.get()
     if found is not None and text not in found:
         found.append(text)
-
-
-def remark_columns(columns: Mapping[str, str], left: Sequence[str]) -> None:
-    """Tell whoever keeps remarks which columns of the file are read as what, and which are not read."""
-    found = _kept.get()
-    if found is not None:
-        found.columns, found.left = dict(columns), list(left)

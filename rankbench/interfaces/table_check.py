@@ -69,6 +69,8 @@ class RawTable:
         way round. None: there is no question which it is.
     lacking : mapping of str to Path
         Columns that one of several files lacks, with this file.
+    notes : tuple of str
+        Sentences on how the file was read.
     """
 
     frame: pl.LazyFrame
@@ -84,6 +86,7 @@ class RawTable:
     in_schema: bool = False
     other_header: Callable[[], RawTable] | None = None
     lacking: Mapping[str, Path | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""

@@ -106,7 +106,7 @@ class LogDataset(Dataset):
         """Return what a reader must know of the whole log, then how columns were read and how much is left."""
         whole = self.log
         own = whole.assumptions() if isinstance(whole, Dataset) and not isinstance(whole, LogDataset) else []
-        return [*own, *self.opened.remarks]
+        return [*own, *self.opened.notes]
 
     def fingerprint(self) -> str:
         """Return the sha256 of the file, of how it was read where that was said, and of the filter.

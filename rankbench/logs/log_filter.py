@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 
 from rankbench.core.text import amount_text, count_text, first_of, listed
-from rankbench.data.tables.row_conditions import judgments_kept
+from rankbench.data.tables.row_conditions import Condition, judgments_kept
 from rankbench.errors import InputError, SpecError, closest
-from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.table import TableKind
 
 _NAMED = 8
@@ -52,10 +51,10 @@ class Filter:
         said = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         return {name: value for name, value in said.items() if value}
 
-    def applied(self, frame: pl.LazyFrame, table: TableKind) -> pl.LazyFrame:
-        """Return an opened log with the rows that are kept; remarks say how many there were.
-
-        The log was opened in the context `condition_asked` of `where`, which still holds.
+    def applied(
+        self, frame: pl.LazyFrame, table: TableKind, condition: Condition | None
+    ) -> tuple[pl.LazyFrame, list[str]]:
+        """Return an opened log with the rows that are kept, and notes on how many there were.
 
         Parameters
         ----------
@@ -63,6 +62,8 @@ class Filter:
             In the schema.
         table : TableKind
             Kind of `frame`.
+        condition : Condition, optional
+            That of `where`, with which the log was opened.
 
         Raises
         ------
@@ -71,10 +72,12 @@ class Filter:
         SpecError
             The condition is no SQL expression, or the table has no votes and no ballots.
         """
-        if self.where:
-            frame = judgments_kept(frame)
+        notes = list[str]()
+        if condition is not None:
+            frame, note = judgments_kept(frame, condition)
+            notes.append(note)
         if not (self.without or self.without_judge or self.min_votes):
-            return frame
+            return frame, notes
         names = frame.collect_schema().names()
         if "ranking" not in names and not {"winner", "loser"}.issubset(names):
             options = "--without, --without-judge and --min-votes"
@@ -98,8 +101,7 @@ class Filter:
         said = f"{amount_text(left)} of {amount_text(total)} {table.words or 'votes'} are left: {', '.join(how)}"
         if not left:
             raise InputError(said)
-        remark(said)
-        return kept
+        return kept, [*notes, said]
 
 
 NO_FILTER = Filter()

@@ -13,17 +13,18 @@ from typing import TypeVar
 import polars as pl
 
 from rankbench.data.convert import sha256_of
+from rankbench.data.fetch import CardDataset
 from rankbench.data.readers.choose import is_pattern, part_files, partition_keys
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import naming_address, shown_address
-from rankbench.data.tables.checks import checked_table, judgments_of, table_of
+from rankbench.data.tables.checks import CheckedTable, checked_table, judgments_of, table_of
 from rankbench.data.tables.column_roles import OPTIONS
-from rankbench.data.tables.row_conditions import condition_asked
+from rankbench.data.tables.row_conditions import Condition
 from rankbench.data.tables.schemas import REST
 from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Dataset, Reader, Remarks, remark, remark_columns, remarks_kept
+from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table import TableKind, columns_text, said_columns, with_column
 from rankbench.interfaces.table_check import RawTable
@@ -47,13 +48,11 @@ class RawLog:
         For people: of the file, of the data set.
     path : Path or None
     table : callable
-        Returns the table in its schema, for meanings of columns as ``--columns`` gives them; empty: the usual ones.
+        Returns the table in its schema, from meanings of columns as ``--columns`` gives them, and a condition on rows.
     told : str
         Meanings of columns that the log's name tells.
     parquet : bool
         Whether the file, or the files of the folder, hold the table's columns as they stand, in Parquet.
-    remarks : Remarks
-        Remarks on the file's layout; and the columns, where they have fixed names.
     sha256 : callable
         Returns the sha256 of the file, of the files of the folder with their names, or of the data set; None: the log
         is no file. Raises an InputError if a file is another one than it was when the log was opened.
@@ -61,10 +60,9 @@ class RawLog:
 
     name: str
     path: Path | None
-    table: Callable[[str], pl.LazyFrame]
+    table: Callable[[str, Condition | None], CheckedTable]
     told: str = ""
     parquet: bool = False
-    remarks: Remarks = field(default_factory=Remarks)
     sha256: Callable[[], str | None] = no_file
 
     def opened(self, columns: str = "", keep: Filter = NO_FILTER) -> OpenedLog:
@@ -75,7 +73,7 @@ class RawLog:
         columns : str
             Meanings of columns beside those of `told`: see `rankbench.data.tables.column_roles.parse_columns`.
         keep : Filter
-            Remarks say how many votes are left.
+            Notes say how many votes are left.
 
         Raises
         ------
@@ -84,30 +82,27 @@ class RawLog:
         SpecError
             See `rankbench.logs.log_filter.Filter`; or the columns have fixed names.
         """
-        parquet, columns = None, _both(self.told, columns)
-        with condition_asked(keep.where), remarks_kept() as remarks, readable(self.path):
-            remark_columns(self.remarks.columns, self.remarks.left)
-            frame = self.table(columns)
+        parquet, columns, condition = None, _both(self.told, columns), Condition.asked(keep.where)
+        with readable(self.path):
+            found = self.table(columns, condition)
+            frame, notes = found.frame, list(found.notes)
             kind = table_of(frame.collect_schema(), self.path)
             if keep:
                 # Polars would count rows of the files themselves, those that go among them.
-                frame = keep.applied(frame, kind)
+                frame, more = keep.applied(frame, kind, condition)
+                notes += more
             elif self.path is not None and self.parquet and kind.checked_by_counting:
-                parquet = _unchecked(self.path, remarks.columns)
-        remarks[:] = [*self.remarks, *remarks]
-        return OpenedLog(self, columns, keep, kind, frame, parquet, remarks)
+                parquet = _unchecked(self.path, found.columns)
+        return OpenedLog(self, columns, keep, kind, frame, parquet, found.columns, found.left, tuple(notes))
 
     def filtered(self, keep: Filter) -> RawLog:
         """Return what a filter keeps of the log."""
 
-        def table(columns: str) -> pl.LazyFrame:
+        def table(columns: str, condition: Condition | None) -> CheckedTable:
             found = self.opened(columns, keep)
-            for text in found.remarks:
-                remark(text)
-            remark_columns(found.remarks.columns, found.remarks.left)
-            return found.frame
+            return CheckedTable(found.frame, found.columns, found.left, found.notes)
 
-        return replace(self, table=table, parquet=False, remarks=Remarks())
+        return replace(self, table=table, parquet=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +121,10 @@ class OpenedLog:
     parquet : ParquetLog or None
         The same comparisons without the checks, where Polars can read them all by itself:
         for what looks at every row anyway, and on other machines.
-    remarks : Remarks
-        Remarks for the reader on how columns were read, a sentence each; and the columns that were read.
+    columns, left
+        See `rankbench.data.tables.checks.CheckedTable`.
+    notes : tuple of str
+        Sentences on how the log was read.
     """
 
     raw: RawLog
@@ -136,7 +133,9 @@ class OpenedLog:
     table: TableKind
     frame: pl.LazyFrame
     parquet: ParquetLog | None = None
-    remarks: Remarks = field(default_factory=Remarks)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -159,7 +158,7 @@ class OpenedLog:
 
     def part(self, name: str, frame: pl.LazyFrame) -> OpenedLog:
         """Return some rows as a log."""
-        return replace(self, raw=replace(self.raw, name=name), frame=frame, parquet=None, remarks=Remarks())
+        return replace(self, raw=replace(self.raw, name=name), frame=frame, parquet=None, notes=())
 
     def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
         """Return ``count(comparisons)``, without the checks where that is possible.
@@ -196,7 +195,7 @@ def _both(told: str, columns: str) -> str:
 
 def raw_frame(held: pl.LazyFrame) -> RawLog:
     """Return a table in memory as a log."""
-    return RawLog("log", None, lambda columns: checked_table(RawTable(held), columns))
+    return RawLog("log", None, partial(checked_table, RawTable(held)))
 
 
 def raw_file(path: Path, reader: Reader, told: str = "") -> RawLog:
@@ -208,17 +207,17 @@ def raw_file(path: Path, reader: Reader, told: str = "") -> RawLog:
         It is missing, empty, or not what the reader reads.
     """
     sha256 = partial(_unchanged_sha256, path, _marks(path))
-    with remarks_kept() as remarks, readable(path):
+    with readable(path):
         raw = reader.raw(path)
-    return RawLog(path.name, path, partial(checked_table, raw), told, reader.parquet, remarks, sha256)
+    return RawLog(path.name, path, partial(checked_table, raw), told, reader.parquet, sha256)
 
 
 def raw_remote(address: str, raw: RawTable, told: str = "") -> RawLog:
     """Return the table at an address as a log."""
 
-    def table(columns: str) -> pl.LazyFrame:
+    def table(columns: str, condition: Condition | None) -> CheckedTable:
         with naming_address(address):
-            return checked_table(raw, columns)
+            return checked_table(raw, columns, condition)
 
     return RawLog(shown_address(address), None, table, told)
 
@@ -226,8 +225,10 @@ def raw_remote(address: str, raw: RawTable, told: str = "") -> RawLog:
 def raw_data_set(dataset: Dataset) -> RawLog:
     """Return a data set as a log."""
 
-    def table(columns: str) -> pl.LazyFrame:
-        return dataset.scan_as(columns) if columns else dataset.scan()
+    def table(columns: str, condition: Condition | None) -> CheckedTable:
+        if isinstance(dataset, CardDataset):
+            return dataset.read(columns, condition)
+        return CheckedTable(dataset.scan_as(columns) if columns else dataset.scan())
 
     return RawLog(str(dataset), None, table, sha256=dataset.fingerprint)
 

@@ -267,7 +267,7 @@ def aggregate(
         facts["control"] = estimated["covariate"].to_list()
         return replace(adjusted, tallies=plain.tallies), estimated, more
 
-    notes, effects, differences = list(source.remarks), None, list[pl.DataFrame]()
+    notes, effects, differences = list(source.notes), None, list[pl.DataFrame]()
     if pool:
         shared = category_rankings(source, aggregator, column=str(by), seed=seed)
         notes += [*shared.notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))]

@@ -294,7 +294,7 @@ def offered_controls(source: OpenedLog, side: bool) -> list[str]:
     terms: dict[str, tuple[str, ...]] = {}
     if side:
         terms["side"] = ()
-    known = sided_columns(source.remarks.left, source.remarks.columns)
+    known = sided_columns(source.left, source.columns)
     # Scores of a match that is read by its winner are who won, in other words.
     pairs = {name: pair for name, pair in known.items() if plain_name(pair[0]) not in _OUTCOMES}
     terms |= {str(ControlTerm(name)): pair for name, pair in list(pairs.items())[:_MOST]}

@@ -57,7 +57,7 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str = "", keep
             found = raw.opened(columns, keep)
         except (InputError, SpecError):
             raise error from None
-        if (column := found.remarks.columns.get(by or "", by)) != by:  # a role, as judge
+        if (column := found.columns.get(by or "", by)) != by:  # a role, as judge
             return opened_log(raw, columns=columns, by=column, keep=keep)
         table = found.table
         if table.row == "comparisons":

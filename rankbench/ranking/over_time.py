@@ -213,7 +213,7 @@ def scores_over_time(
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
         for one, history, weight in zip(weighed, histories, weights, strict=True)
     ]
-    notes = [*source.remarks, *dated, *_notes(by_time, chosen), *of_covariates]
+    notes = [*source.notes, *dated, *_notes(by_time, chosen), *of_covariates]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
     facts = {

@@ -20,7 +20,7 @@ from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import existing, remark, remarks_kept
+from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import columns_text
 from rankbench.logs.log_filter import Filter
@@ -64,24 +64,26 @@ def judged_runs(
         There is no such loss, or it does not fit; `runs` are no paths.
     """
     measure = Measure.parsed(loss)
-    with remarks_kept() as remarks:
-        path = None if in_memory(qrels) else Path(qrels)  # type: ignore[arg-type]
-        table = read_qrels(existing(path)) if path else qrels_in_memory(qrels)
-        tables, paths = _read_runs(runs)
-        lacking = missing == "zero"
-        topics = judgments(table, measure, path, lacking=lacking)
-        files: list[Path | None] = [*paths] if paths else [None]
-        found = [
-            judged(run, topics, measure, ties, file, lacking=lacking) for run, file in zip(tables, files, strict=True)
-        ]
-    remarks.append(measure.description())
+    notes = list[str]()
+    path = None if in_memory(qrels) else Path(qrels)  # type: ignore[arg-type]
+    table = read_qrels(existing(path)) if path else qrels_in_memory(qrels)
+    tables, paths = _read_runs(runs, notes)
+    lacking = missing == "zero"
+    topics = judgments(table, measure, notes, path, lacking=lacking)
+    files: list[Path | None] = [*paths] if paths else [None]
+    found = [
+        judged(run, topics, measure, ties, notes, file, lacking=lacking)
+        for run, file in zip(tables, files, strict=True)
+    ]
+    notes.append(measure.description())
     if ties != "shared":
-        remarks.append("documents of equal scores stand in trec_eval's order")
+        notes.append("documents of equal scores stand in trec_eval's order")
     scores = load_scores(checked(pl.concat(found)))
-    return sha256_of(path, *paths) if path and paths else scores_digest(scores), scores, list(remarks)
+    digest = sha256_of(path, *paths) if path and paths else scores_digest(scores)
+    return digest, scores, list(dict.fromkeys(notes))
 
 
-def _read_runs(runs: object) -> tuple[list[pl.DataFrame], list[Path]]:
+def _read_runs(runs: object, notes: list[str]) -> tuple[list[pl.DataFrame], list[Path]]:
     """Return runs with a name for each system, and their files; one table of all that is in memory, and no file."""
     given = [runs] if isinstance(runs, str | os.PathLike) else runs
     if not isinstance(given, Sequence) or isinstance(given, str):
@@ -89,7 +91,7 @@ def _read_runs(runs: object) -> tuple[list[pl.DataFrame], list[Path]]:
     if not all(isinstance(run, str | os.PathLike) for run in given) or not given:
         raise SpecError("with qrels give runs: paths of files, {system: {topic: {document: score}}}, or a frame")
     paths = [Path(run) for run in given]
-    tables = [read_run(existing(path)) for path in paths]
+    tables = [read_run(existing(path), notes) for path in paths]
     tags = [set(table["system"].unique()) for table in tables]
     if sum(map(len, tags)) > len(set().union(*tags)):
         if any(len(named) > 1 for named in tags) or len({path.name for path in paths}) < len(paths):
@@ -97,7 +99,7 @@ def _read_runs(runs: object) -> tuple[list[pl.DataFrame], list[Path]]:
         stems = [path.stem for path in paths]
         names = stems if len(set(stems)) == len(stems) else [path.name for path in paths]
         tables = [table.with_columns(system=pl.lit(name)) for table, name in zip(tables, names, strict=True)]
-        remark("systems are called as their files, as several runs say the same name")
+        notes.append("systems are called as their files, as several runs say the same name")
     return tables, paths
 
 
@@ -156,9 +158,9 @@ def scores_read(
     else:
         raw = raw_log(scores, reader)  # type: ignore[arg-type]  # refuses others
         source, table = read_scores(raw, columns, without, where)
-        path, digest, remarks = raw.path, raw.sha256() or scores_digest(table), source.remarks
-        measure = remarks.columns.get("score", "")
-        said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
+        path, digest = raw.path, raw.sha256() or scores_digest(table)
+        measure = source.columns.get("score", "")
+        said = [*source.notes, *([f"columns are not read: {listed(source.left)}"] if source.left else [])]
     with readable(path):
         read, left = reduced(table, without)
     return ScoresRead(read, path, digest, measure, loss, missing, said, left)

@@ -104,7 +104,7 @@ def test_headers_that_may_be_read_in_two_ways_are_refused(
     assert str(caught.value).startswith(f"{path}: ")
     # What it says to write does it.
     for columns, expected in readings.items():
-        found = checked_table(CsvReader().raw(path), columns).collect()
+        found = checked_table(CsvReader().raw(path), columns).frame.collect()
         assert found.select("winner", "loser").row(0) == tuple(expected)
 
 
@@ -118,7 +118,7 @@ def test_headers_that_may_be_read_in_two_ways_are_refused(
 def test_errors_have_their_row_and_the_log_s_own_column(tmp_path: Path, text: str, columns: str, said: str) -> None:
     path = written(tmp_path / "votes.csv", text)
     with pytest.raises(InputError) as caught:
-        checked_table(CsvReader().raw(path), columns).collect()
+        checked_table(CsvReader().raw(path), columns).frame.collect()
     assert str(caught.value).startswith(f"{path}{said}")
 
 
@@ -192,28 +192,28 @@ def test_each_pair_of_names_is_read_as_by_hand(
     columns = f"left={left},right={right}"
     if expected is None:
         with pytest.raises(InputError, match="neither of the two") as caught:
-            checked_table(CsvReader().raw(path), columns).collect()
+            checked_table(CsvReader().raw(path), columns).frame.collect()
         # It says what to write instead.
         assert f"{left!r} and {right!r}" in str(caught.value)
         assert f"{path}:2 [winner]" in str(caught.value)
         return
-    found = checked_table(CsvReader().raw(path), columns).collect().row(0, named=True)
+    found = checked_table(CsvReader().raw(path), columns).frame.collect().row(0, named=True)
     assert (found["winner"], found["loser"], found["first"]) == (("x", "y", True), ("y", "x", False))[expected]
 
 
 def test_what_both_columns_are_called_like_is_neither(tmp_path: Path) -> None:
     path = votes(tmp_path, "item_a", "player_a", "a")
     with pytest.raises(InputError, match="neither of the two"):
-        checked_table(CsvReader().raw(path), "left=item_a,right=player_a").collect()
+        checked_table(CsvReader().raw(path), "left=item_a,right=player_a").frame.collect()
 
 
 def test_a_column_called_like_a_tie_is_refused(tmp_path: Path) -> None:
     path = votes(tmp_path, "same", "other", "same")
     with pytest.raises(InputError, match=r"\[same\]: .* means a tie.*rename"):
-        checked_table(CsvReader().raw(path), "left=same,right=other").collect()
+        checked_table(CsvReader().raw(path), "left=same,right=other").frame.collect()
 
 
 def test_braces_in_a_column_s_name_are_quoted(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.csv", "{a},{b},winner\nx,y,z\n")
     with pytest.raises(InputError, match=r"'z' is neither .* '\{a\}' and '\{b\}'"):
-        checked_table(CsvReader().raw(path), "left={a},right={b}").collect()
+        checked_table(CsvReader().raw(path), "left={a},right={b}").frame.collect()

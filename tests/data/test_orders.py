@@ -186,9 +186,9 @@ def test_a_column_for_each_rank_is_a_ballot(tmp_path):
     source = open_log(path)
     found = source.frame.collect()
     assert [[name for place in ballot for name in place] for ballot in found["ranking"]] == ballots
-    assert "rankbench reads columns as rank1=rank1,rank2=rank2,rank3=rank3" in source.remarks
+    assert "rankbench reads columns as rank1=rank1,rank2=rank2,rank3=rank3" in source.notes
     said = "rankbench closes up 1 skipped rank, leaves out 1 overvote, leaves out 1 repeated item, "
-    assert f"{said}leaves out 1 empty ballot" in source.remarks
+    assert f"{said}leaves out 1 empty ballot" in source.notes
 
 
 def test_ranked_choices_rank_by_all_of_them(tmp_path):
@@ -242,7 +242,7 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
         "19": [["hei"], ["alo"], ["ham"], ["ros"]],
         "20": [["ros"], ["ham"], ["alo"], ["hei"]],
     }
-    assert list(source.remarks) == ["rankbench ties 3 rows without a number as place behind the others of a query"]
+    assert list(source.notes) == ["rankbench ties 3 rows without a number as place behind the others of a query"]
     # The same as votes on all pairs, tied ones half each.
     votes = []
     for ballot in found.values():
@@ -257,7 +257,7 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     )
     zero = written(tmp_path / "zero.csv", "race,driver,rank\n1,a,1\n1,b,2\n2,b,1\n2,a,0\n")
     said = "rankbench takes the lowest number for the best in 1 query whose lowest is not 1"
-    assert list(open_log(zero, columns="query=race,item=driver,place=rank").remarks) == [said]
+    assert list(open_log(zero, columns="query=race,item=driver,place=rank").notes) == [said]
     twice = written(tmp_path / "twice.csv", "race,driver,rank\n1,a,1\n1,a,2\n")
     with pytest.raises(InputError, match="item 'a' is ranked twice"):
         open_log(twice, columns="query=race,item=driver,place=rank").frame.collect()
@@ -270,7 +270,7 @@ def test_places_in_other_forms_are_refused_and_places_without_a_first_are_named(
         open_log(path, columns="query=race,item=driver,place=at")
     path.write_text(path.read_text().replace(place, "2"))
     source = open_log(path, columns="query=race,item=driver,place=at")
-    assert "rankbench takes the lowest number for the best in 1 query whose lowest is not 1" in source.remarks
+    assert "rankbench takes the lowest number for the best in 1 query whose lowest is not 1" in source.notes
     found = dict(source.frame.collect().select("query_id", "ranking").iter_rows())
     assert found == {"1": [["bo"], ["ann"]], "2": [["ann"], ["cy"], ["bo"]]}
 

@@ -14,7 +14,7 @@ from rankbench.data.readers.ballots import PreflibReader
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.order_log import load_orders
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Dataset, remarks_kept
+from rankbench.interfaces.dataset import Dataset
 from rankbench.logs.open import open_log
 from rankbench.plugin.manager import get
 
@@ -71,11 +71,11 @@ def test_items_by_number(tmp_path):
 @pytest.mark.parametrize("unique", [2, 3])
 def test_counts_of_one_ballot_are_added(tmp_path, kind, ballots, rankings, unique):
     path = write(tmp_path, ballots, kind, unique=unique)
-    with remarks_kept() as remarks:
-        frame = PreflibReader().scan(path).collect()
+    raw = PreflibReader().raw(path)
+    frame = raw.frame.collect()
     assert frame["ranking"].to_list() == [rankings[0], [["Dée"], ["Cy"], ["Bob: the second"], ["Ann"]]]
     assert frame["count"].to_list() == [3, 1]
-    assert any("adds up the counts of equal ballots: 1 line more" in text for text in remarks)
+    assert any("adds up the counts of equal ballots: 1 line more" in text for text in raw.notes)
 
 
 ZERO = """\
@@ -226,7 +226,7 @@ def test_a_file_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
         str([[ADA]]): 2,
     }
     assert found["candidates"].to_list() == [[ADA, BO, DI]] * 4
-    assert list(source.remarks) == [
+    assert list(source.notes) == [
         "rankbench leaves out 2 lines of empty ballots",
         "rankbench takes withdrawn candidates out of the ballots: 'Cy'",
     ]

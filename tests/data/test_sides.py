@@ -33,7 +33,7 @@ def csv(folder: Path, rows: Rows, header: str = "model_a,model_b,winner") -> Pat
 
 
 def read(path: Path, columns: str = "") -> Rows:
-    frame = checked_table(CsvReader().raw(path), columns).collect()
+    frame = checked_table(CsvReader().raw(path), columns).frame.collect()
     return frame.select("winner", "loser", "tie").rows()
 
 
@@ -263,7 +263,7 @@ def test_scores_of_both_in_one_column_are_read_as_those_in_two(tmp_path: Path) -
     source = open_log(path)
     votes = outcomes("Ants>Bees", "Cats=Dogs", "Cats>Bees", "Ants>Dogs")
     assert source.frame.select("winner", "loser", "tie").collect().rows() == votes
-    assert source.remarks[0] == "rankbench reads 'FT' as scores of 'Team 1' and 'Team 2'"
+    assert source.notes[0] == "rankbench reads 'FT' as scores of 'Team 1' and 'Team 2'"
     with pytest.raises(InputError, match=r":6 \[FT\]: '2 to 1' are not the scores"):
         read(
             csv(tmp_path, [*LEAGUE, ("Ants", "2 to 1", "Cats")], "a,FT,b"),

@@ -122,7 +122,7 @@ def test_a_column_that_mixes_readings_is_refused(tmp_path: Path, times: list[str
     assert str(caught.value).startswith(f"{path}:{row} [time]: ")
     assert "--columns time=" in str(caught.value)
     # What it says to do does it.
-    assert "time" not in checked_table(CsvReader().raw(path), "time=").collect().columns
+    assert "time" not in checked_table(CsvReader().raw(path), "time=").frame.collect().columns
 
 
 def test_a_role_without_a_name_is_nobody_s() -> None:
@@ -196,5 +196,5 @@ def test_describe_says_from_when_to_when(tmp_path: Path) -> None:
     assert dict(found.lines)["time"] == "9 to 11"
     found = describe_votes(CsvReader().scan(csv(tmp_path, ["2024-01-02", "", "2024-01-01"])))
     assert dict(found.lines)["time"].startswith("2024-01-01 to 2024-01-02; missing in 1 row, ")
-    found = describe_votes(checked_table(CsvReader().raw(tmp_path / "votes.csv"), "time="))
+    found = describe_votes(checked_table(CsvReader().raw(tmp_path / "votes.csv"), "time=").frame)
     assert dict(found.lines)["time"] == "not given"

@@ -388,7 +388,7 @@ def test_a_word_that_is_said_stands_beside_the_usual_ones(tmp_path: Path) -> Non
 def test_comments_before_the_header_are_named_and_not_read(tmp_path: Path, head: str) -> None:
     path = written(tmp_path / "votes.csv", f"{head}winner,loser\na,b\n#1,#2\n")
     assert read(path) == votes("a>b", "#1>#2")
-    assert open_log(path).remarks[0] == f"row 1 is a comment, {head.splitlines()[0]!r}, and is not read"
+    assert open_log(path).notes[0] == f"row 1 is a comment, {head.splitlines()[0]!r}, and is not read"
     path.write_text(f"{head}winner,loser\na,b\nb,b\n")
     with rejected(row=head.count("\n") + 3):
         read(path)
@@ -404,9 +404,9 @@ def test_rows_of_a_dataset_server_are_those_inside(tmp_path: Path) -> None:
     for indent in (None, 1):
         path.write_text(json.dumps(served, indent=indent))
         assert read(path) == votes("a>b")
-        assert not open_log(path).remarks
+        assert not open_log(path).notes
     path.write_text(json.dumps(served | {"num_rows_total": 3000}))
-    assert open_log(path).remarks[0] == "the file holds 1 row of a data set of 3,000"
+    assert open_log(path).notes[0] == "the file holds 1 row of a data set of 3,000"
 
 
 def test_games_won_that_are_not_available_are_no_words(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_other_tables_have_ids_of_floats_too(tmp_path: Path) -> None:
     cells = {"model": ["1.0", "1"], "task": [1.0, 2.0], "score": [0.1, 0.2], "seed": [3.0, 3.0]}
     scores = scan(cells).collect()
     assert scores.select("query_id", "system", "seed").rows() == [("1", "1", "3"), ("2", "1", "3")]
-    assert open_log(cells).remarks == [f"{NOTE}'model', 'task', 'seed'"]
+    assert list(open_log(cells).notes) == [f"{NOTE}'model', 'task', 'seed'"]
     for second in ([2.0, None], ["2.0", ""], [2, None]):
         ranks = {"first": [1, 7], "second": second}
         wide = scan(ranks, columns="rank1=first,rank2=second").collect()

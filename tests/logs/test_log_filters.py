@@ -79,14 +79,14 @@ def test_rows_of_a_condition_are_those_that_polars_keeps(where: str, form: str, 
     kept = frame.filter(CONDITIONS[where])
     source = open_log(WRITERS[form](frame, tmp_path), keep=Filter(where))  # type: ignore[arg-type]
     assert source.frame.collect().equals(rankbench.scan(kept).collect())
-    assert f"{kept.height} of {frame.height} rows are left: where {where}" in source.remarks[-1]
+    assert f"{kept.height} of {frame.height} rows are left: where {where}" in source.notes[-1]
 
 
 def test_a_missing_value_is_said(tmp_path: Path) -> None:
     frame = log()
     missing = frame["lang"].null_count()
     source = open_log(frame, keep=Filter("lang != 'en'"))
-    assert source.remarks[-1].endswith(f"; {missing} rows without a value of it go, too")
+    assert source.notes[-1].endswith(f"; {missing} rows without a value of it go, too")
 
 
 @pytest.mark.parametrize("form", ["parquet", "shards"])
@@ -179,7 +179,7 @@ def test_no_item_that_is_left_has_fewer_votes(pairs: list[tuple[int, int, int]],
         return
     source = open_log(frame, keep=keep)
     assert source.frame.select("winner", "loser", "weight").collect().rows() == left
-    assert f"{sum(vote[2] for vote in left):g} of {frame['weight'].sum():g} votes are left" in source.remarks[-1]
+    assert f"{sum(vote[2] for vote in left):g} of {frame['weight'].sum():g} votes are left" in source.notes[-1]
 
 
 def test_judges_and_items_go_from_votes_and_ballots() -> None:

@@ -23,10 +23,11 @@ from rankbench.aggregators.rates import Borda
 from rankbench.data.readers import csv as csv_lines
 from rankbench.data.readers.csv import blank_end
 from rankbench.data.readers.parquet import ParquetReader
+from rankbench.data.tables.checks import TableReader
 from rankbench.descriptions import suspicions as findings
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import Reader
 from rankbench.interfaces.protocol import Prepared
+from rankbench.interfaces.table_check import RawTable
 from rankbench.logs import log_dataset
 from rankbench.logs.log_dataset import LogDataset
 from rankbench.logs.open import open_log, own_log
@@ -254,7 +255,7 @@ def test_what_is_found_is_what_the_log_itself_says(
 VOTES = {"query_id": ["q", "q", "q"], "winner": ["a", "b", "a"], "loser": ["b", "c", "c"]}
 
 
-class Columnar(Reader):
+class Columnar(TableReader):
     """Parquet under another ending."""
 
     name: ClassVar[str] = "columnar"
@@ -262,8 +263,8 @@ class Columnar(Reader):
     extensions: ClassVar[tuple[str, ...]] = (".votes",)
     parquet: ClassVar[bool] = True
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        return ParquetReader().scan(path)
+    def raw(self, path: Path) -> RawTable:
+        return ParquetReader().raw(path)
 
 
 @pytest.mark.parametrize("declares", [True, False])

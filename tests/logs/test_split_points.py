@@ -150,7 +150,7 @@ def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
     )
     found = describe(open_log(log).frame).facts["repeats"]
     assert (found.votes, found.contradictions) == (1, 1)
-    agreed = describe(open_log(log.with_columns(preference=pl.Series([0.9, 0.3, 0.2]))).frame).facts["repeats"]
+    agreed = describe(open_log(log.with_columns(preference=pl.Series([0.9, 0.7, 0.2]))).frame).facts["repeats"]
     assert (agreed.votes, agreed.contradictions) == (1, 0)
 
 

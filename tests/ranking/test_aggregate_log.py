@@ -292,7 +292,7 @@ def test_a_column_may_be_called_by_its_role(llmfao: pl.DataFrame) -> None:
     by_worker = rankbench.aggregate(llmfao, "win-rate", by="worker").table
     for log in (llmfao, "llmfao"):
         assert rankbench.aggregate(log, "win-rate", by="judge").table.equals(by_worker)
-    assert open_log("llmfao").remarks.columns["judge"] == "worker"
+    assert open_log("llmfao").columns["judge"] == "worker"
 
 
 def test_data_sets_without_names_of_columns_say_so() -> None:

@@ -15,12 +15,14 @@ from pydantic import Field
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.readers.text_lines import numbered_lines
 from rankbench.data.readers.unpacked import unpacked_name
+from rankbench.data.tables.checks import TableReader
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing, remark
+from rankbench.interfaces.dataset import existing
+from rankbench.interfaces.table_check import RawTable
 
 
-class PreflibReader(Reader):
+class PreflibReader(TableReader):
     """Orders as PrefLib publishes them: a header of ``# KEY: value``, then ``count: 3,{1,4},2``.
 
     A file is one query, called as the file is, without its ending; its alternatives are the
@@ -53,9 +55,10 @@ class PreflibReader(Reader):
         """Return whether the file begins with a header that counts alternatives."""
         return head.startswith(b"#") and b"\n# NUMBER ALTERNATIVES:" in head
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the orders; see `Reader.scan`. All of the file is read at once."""
-        return PreflibFile(existing(path), self.names, self.counts).orders().lazy()
+    def raw(self, path: Path) -> RawTable:
+        """Return the orders; see `Reader.raw`. All of the file is read at once."""
+        file = PreflibFile(existing(path), self.names, self.counts)
+        return RawTable(file.orders().lazy(), path, in_schema=True, notes=tuple(file.notes))
 
 
 _NUMBER = "[0-9]{1,15}"
@@ -84,6 +87,7 @@ class PreflibFile:
         self.named: dict[int, str] = {}
         self.type = ""
         self.candidates: dict[int, str] = {}
+        self.notes: list[str] = []
 
     def orders(self) -> pl.DataFrame:
         """Return the ballots; a file is read once."""
@@ -107,7 +111,9 @@ class PreflibFile:
             counts[key] += count
         self._end(line, len(ballots), counts)
         if repeated := len(ballots) - len(counts):
-            remark(f"rankbench adds up the counts of equal ballots: {count_text(repeated, 'line')} more than ballots")
+            self.notes.append(
+                f"rankbench adds up the counts of equal ballots: {count_text(repeated, 'line')} more than ballots"
+            )
         query, names = Path(unpacked_name(self.path)).stem, list(self.candidates.values())
         rows = [
             (query, [[self.candidates[item] for item in place] for place in rankings[key]], count, names)
@@ -201,7 +207,7 @@ _HEAD = re.compile(rb"\s*\d+[ \t]+\d+[ \t]*\r?\n(?:[ \t]*(?:-\d+[ \t]*)+\r?\n)*[
 _FORM = "a line is 'WEIGHT CANDIDATE ... 0', as '5 2=4 1 0'"
 
 
-class BltReader(Reader):
+class BltReader(TableReader):
     """Orders as BLT has them: ``4 2`` (candidates, seats), ballots such as ``5 2=4 1 0``, ``0``, and the names.
 
     A file is one query, called as the file is, without its ending. ``2=4`` is a tie, ``-`` a place that was left empty.
@@ -225,8 +231,8 @@ class BltReader(Reader):
         """Return whether the file begins with two numbers and a ballot that ends with 0."""
         return _HEAD.match(head) is not None
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the orders; see `Reader.scan`. All of the file is read at once."""
+    def raw(self, path: Path) -> RawTable:
+        """Return the orders; see `Reader.raw`. All of the file is read at once."""
         whole = ((number, text.strip()) for number, text in numbered_lines(existing(path), kept=True))
         lines = ((number, text) for number, text in whole if text and not text.startswith("#"))
         number, first = next(lines, (1, ""))
@@ -250,10 +256,9 @@ class BltReader(Reader):
                 weights.append(weight)
             else:
                 empty += 1
-        if empty:
-            remark(f"rankbench leaves out {count_text(empty, 'line', 'of empty ballots')}")
+        notes = [f"rankbench leaves out {count_text(empty, 'line', 'of empty ballots')}"] if empty else []
         if gone:
-            remark(f"rankbench takes withdrawn candidates out of the ballots: {listed(sorted(gone))}")
+            notes.append(f"rankbench takes withdrawn candidates out of the ballots: {listed(sorted(gone))}")
         candidates = [name for name in names if name not in gone]
         # Whole numbers count voters; fractions, as counting by transfers leaves, weigh ballots.
         counted = all(weight.is_integer() for weight in weights)
@@ -261,7 +266,8 @@ class BltReader(Reader):
         query = [Path(unpacked_name(path)).stem] * len(rankings)
         cast = [int(weight) for weight in weights] if counted else weights
         rows = [query, rankings, cast, [candidates] * len(rankings)]
-        return pl.DataFrame(dict(zip(schema, rows, strict=True)), schema=schema).lazy()
+        orders = pl.DataFrame(dict(zip(schema, rows, strict=True)), schema=schema)
+        return RawTable(orders.lazy(), path, in_schema=True, notes=tuple(notes))
 
 
 def _ballots(

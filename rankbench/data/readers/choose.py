@@ -69,7 +69,7 @@ class PartsReader(TableReader):
         parts = [cls().raw(file) for file in files]
         usual = recognized(parts[0].schema().names())
         if parts[0].in_schema or (usual is not None and usual.together):
-            return RawTable(_of_parts(cls(), parts, files, path), path, in_schema=True)
+            return RawTable(_of_parts(cls(), parts, files, path), path, in_schema=True, notes=_notes(parts))
         return _joined(parts, path)
 
 
@@ -147,12 +147,18 @@ def _joined(parts: Sequence[RawTable], path: Path) -> RawTable:
                 part.diagnose()
 
     frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
-    return RawTable(frame, path, diagnose=diagnose, locate=lambda row: _located(parts, row), lacking=lacking)
+    return RawTable(
+        frame, path, diagnose=diagnose, locate=lambda row: _located(parts, row), lacking=lacking, notes=_notes(parts)
+    )
+
+
+def _notes(parts: Sequence[RawTable]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
 
 def _of_parts(reader: Reader, parts: Sequence[RawTable], files: Sequence[Path], path: Path) -> pl.LazyFrame:
     """Return tables of columns with fixed names, one after the other; queries of items are called by their file."""
-    tables = [checked_table(part) for part in parts]
+    tables = [checked_table(part).frame for part in parts]
     kinds = [table_of(table.collect_schema(), file) for table, file in zip(tables, files, strict=True)]
     if kinds[0].features and "d" in reader.parameters():
         tables = _as_wide(reader, files, tables)

@@ -20,7 +20,7 @@ from rankbench.data.readers.unpacked import scannable
 from rankbench.data.tables.checks import TableReader, clear, knows, recognized
 from rankbench.data.tables.kinds import table_kinds
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import existing, remark
+from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 
 _SEPARATORS = (",", "\t", ";", "|")
@@ -104,6 +104,7 @@ def _table(path: Path, form: _Form, blank: bool, *, headed: bool) -> RawTable:
         path,
         form.skipped + headed,
         diagnose=lambda: check_lines(path, form.separator, form.skipped),
+        notes=form.notes,
     )
 
 
@@ -122,6 +123,8 @@ class _Form:
         The values of the first row.
     rows : list of list of str
         Some rows after it.
+    notes : tuple of str
+        Notes on lines that are no rows.
     """
 
     separator: str
@@ -129,14 +132,16 @@ class _Form:
     line: str
     first: list[str]
     rows: list[list[str]]
+    notes: tuple[str, ...]
 
     @classmethod
     def of_file(cls, path: Path) -> _Form:
         lines = next(chunks(path, 1 << 16)).data.decode("utf-8").split("\n")
         said = re.match(r"""^"?sep=(.)"?\r?$""", lines[0])
+        notes = list[str]()
         skipped = 1 if said and len(lines) > 1 else 0
         while lines[skipped].startswith("#") and _is_comment(lines[skipped:]):
-            remark(f"row {skipped + 1} is a comment, {short_repr(lines[skipped].rstrip())}, and is not read")
+            notes.append(f"row {skipped + 1} is a comment, {short_repr(lines[skipped].rstrip())}, and is not read")
             skipped += 1
         line = lines[skipped].rstrip("\r")
         unquoted = re.sub(r'"[^"]*"', "", line)
@@ -150,7 +155,7 @@ class _Form:
             rows = list(islice(csv.reader(rest, delimiter=separator), _LOOKED_AT))
         except csv.Error:
             rows = []
-        return cls(separator, skipped, line, _names(line, separator, path, skipped + 1), rows)
+        return cls(separator, skipped, line, _names(line, separator, path, skipped + 1), rows, tuple(notes))
 
 
 def _is_comment(lines: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from rankbench.core.text import listed
 from rankbench.data.readers.csv import distinct_header
 from rankbench.data.tables.checks import TableReader
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import existing, remark
+from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import RawTable
 
 _CELL = 24
@@ -67,17 +67,18 @@ class ExcelReader(TableReader):
             raise InputError(f"it cannot be read: {str(error).splitlines()[0][:200]}", path=path) from error
         if not cells.height:
             raise InputError("the sheet has no rows", path=path)
+        notes: tuple[str, ...] = ()
         if not self.sheet and len(book.sheet_names) > 1:
             others = listed(book.sheet_names[1:])
-            remark(
+            notes = (
                 f"the sheet {book.sheet_names[0]!r} is read, the first one; others: {others} "
-                "(--reader 'excel:sheet=NAME')"
+                "(--reader 'excel:sheet=NAME')",
             )
         names = [name or "" for name in cells.row(0)]
         distinct_header(names, path)
         kept = [at for at, name in enumerate(names) if name]
         rows = cells.slice(1).select(cells.to_series(at).slice(1).alias(names[at]) for at in kept)
-        return RawTable(rows.lazy(), path, 1)
+        return RawTable(rows.lazy(), path, 1, notes=notes)
 
 
 def _check_extent(path: Path, sheet: str) -> None:

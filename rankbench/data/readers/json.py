@@ -6,6 +6,7 @@ import glob
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import head, held, scannable
 from rankbench.data.tables.checks import TableReader
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import existing, remark
+from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 
 _OF_TEXTS = (pl.List(pl.String), pl.List(pl.List(pl.String)))
@@ -158,8 +159,10 @@ class JsonReader(TableReader):
         if first[:1] != b"[" and _an_object_a_line(first):
             return NdjsonReader().raw(path)
         text = JsonText(path)
-        rows = text.rows() if text.peek() == "[" else _rows_of_object(text)
-        return _of_rows(rows, path)
+        notes = list[str]()
+        rows = text.rows() if text.peek() == "[" else _rows_of_object(text, notes)
+        found = _of_rows(rows, path)
+        return replace(found, notes=tuple(notes))
 
 
 def _scanned(source: Path | bytes) -> pl.LazyFrame:
@@ -242,14 +245,11 @@ def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
         and rows
         and all(isinstance(row, dict) and isinstance(row.get("row"), dict) for row in rows)
     ):
-        total = found.get("num_rows_total", len(rows))
-        if total != len(rows):
-            remark(f"the file holds {count_text(len(rows), 'row')} of a data set of {total:,}")
         return [[row["row"] for row in rows]]
     return [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
 
 
-def _rows_of_object(text: JsonText) -> Iterator[dict[str, Any]]:
+def _rows_of_object(text: JsonText, notes: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file that is one object.
 
     Raises
@@ -260,7 +260,7 @@ def _rows_of_object(text: JsonText) -> Iterator[dict[str, Any]]:
     found = text.value()
     text.end()
     try:
-        for number, row in enumerate(_of_columns(_object(found), text.path), 1):
+        for number, row in enumerate(_of_columns(_object(found), text.path, notes), 1):
             if not isinstance(row, dict):
                 raise InputError(NO_OBJECT.format(type(row).__name__), path=text.path, row=number)
             yield row
@@ -270,7 +270,7 @@ def _rows_of_object(text: JsonText) -> Iterator[dict[str, Any]]:
         raise refusal(error, text.path, None) from error
 
 
-def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
+def _of_columns(found: Any, path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of an object: of columns, by name, or with the rows in it, as pandas and others write it."""
     if isinstance(found.get("columns"), list) and isinstance(found.get("data"), list):
         names = [str(name) for name in found["columns"]]
@@ -281,6 +281,9 @@ def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
         return
     inside = _rows_inside(found)
     if len(inside) == 1:
+        total = found.get("num_rows_total")
+        if isinstance(total, int) and total != len(inside[0]):
+            notes.append(f"the file holds {count_text(len(inside[0]), 'row')} of a data set of {total:,}")
         yield from inside[0]
         return
     if not _are_columns(found):

@@ -14,7 +14,6 @@ import polars as pl
 from rankbench.core.spec import Spec, parse
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 
@@ -151,9 +150,9 @@ def _judged_share(grades: DocumentValues, run: DocumentValues, cutoff: int) -> f
 
 
 def judgments(
-    qrels: pl.DataFrame, measure: Measure, path: Path | None = None, *, lacking: bool = True
+    qrels: pl.DataFrame, measure: Measure, notes: list[str], path: Path | None = None, *, lacking: bool = True
 ) -> dict[str, DocumentValues]:
-    """Return grades by topic and document; a remark says how many topics have no relevant document.
+    """Return grades by topic and document; `notes` gets how many topics have no relevant document.
 
     `lacking` is that of `judged`: without it, the mean may leave such a topic out, where a run lacks it.
 
@@ -172,7 +171,7 @@ def judgments(
     if nothing:
         few = count_text(len(nothing), "judged topic", f"of {len(topics)} without a relevant document")
         what = "all runs score 0, which the mean counts" if lacking else "a run that has one scores 0 there"
-        remark(f"{few} ({listed(nothing, _NAMED)}): {what}, as in trec_eval")
+        notes.append(f"{few} ({listed(nothing, _NAMED)}): {what}, as in trec_eval")
     return topics
 
 
@@ -181,6 +180,7 @@ def judged(
     topics: Mapping[str, DocumentValues],
     measure: Measure,
     ties: Ties,
+    notes: list[str],
     path: Path | None = None,
     *,
     lacking: bool = True,
@@ -195,6 +195,8 @@ def judged(
         As of `judgments`.
     measure : Measure
     ties : {"shared", "trec-eval"}
+    notes : list of str
+        Gets sentences on topics and documents that only one of run and judgments has.
     path : Path, optional
         The run's file, for errors.
     lacking : bool
@@ -208,9 +210,11 @@ def judged(
     rows = []
     for (system,), part in run.partition_by("system", as_dict=True, maintain_order=True).items():
         by_topic = {str(topic): docs for (topic,), docs in part.partition_by("topic", as_dict=True).items()}
-        _compare_topics(str(system), by_topic.keys(), topics.keys(), lacking, path)
+        notes += _compared_topics(str(system), by_topic.keys(), topics.keys(), lacking, path)
         if not any(doc in topics[topic] for topic in by_topic.keys() & topics.keys() for doc in by_topic[topic]["doc"]):
-            remark(f"nobody judged any document of {short_repr(str(system))}: does it name them as the judgments do?")
+            notes.append(
+                f"nobody judged any document of {short_repr(str(system))}: does it name them as the judgments do?"
+            )
         for topic, grades in topics.items():
             if topic in by_topic or lacking:
                 own = dict(by_topic[topic].select("doc", "score").iter_rows()) if topic in by_topic else {}
@@ -219,9 +223,9 @@ def judged(
     return pl.LazyFrame(rows, {"query_id": pl.String, "system": pl.String, "score": pl.Float64}, orient="row")
 
 
-def _compare_topics(system: str, own: Set[str], topics: Set[str], lacking: bool, path: Path | None) -> None:
-    """Say which topics only a system or only the judgments have; refuse a system without a common topic."""
-    unjudged, absent = sorted(own - topics), sorted(topics - own)
+def _compared_topics(system: str, own: Set[str], topics: Set[str], lacking: bool, path: Path | None) -> list[str]:
+    """Return which topics only a system or only the judgments have; refuse a system without a common topic."""
+    unjudged, absent, notes = sorted(own - topics), sorted(topics - own), list[str]()
     if len(unjudged) == len(own):
         raise InputError(
             f"run {short_repr(system)} and the judgments have no topic in common: its topics are "
@@ -230,11 +234,12 @@ def _compare_topics(system: str, own: Set[str], topics: Set[str], lacking: bool,
         )
     if unjudged:
         few = count_text(len(unjudged), "topic", f"of {len(own)} that nobody judged")
-        remark(f"{short_repr(system)} has {few} ({listed(unjudged, _NAMED)}): no mean counts them")
+        notes.append(f"{short_repr(system)} has {few} ({listed(unjudged, _NAMED)}): no mean counts them")
     if absent:
         few = count_text(len(absent), "judged topic", f"of {len(topics)}")
         what = "each scores 0, which the mean counts, as in trec_eval -c" if lacking else "it has no score there"
-        remark(f"{short_repr(system)} lacks {few} ({listed(absent, _NAMED)}): {what}")
+        notes.append(f"{short_repr(system)} lacks {few} ({listed(absent, _NAMED)}): {what}")
+    return notes
 
 
 def _by_name(run: DocumentValues) -> DocumentValues:

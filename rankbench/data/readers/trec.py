@@ -13,12 +13,13 @@ from pydantic import Field
 from rankbench.data.readers.run_measures import TREC_LOSS, Measure, Ties, judged, judgments
 from rankbench.data.readers.text_lines import Chunk, chunks, refuse_rows
 from rankbench.data.readers.unpacked import head
-from rankbench.data.tables.checks import checked
+from rankbench.data.tables.checks import TableReader
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing, remark
+from rankbench.interfaces.dataset import existing
+from rankbench.interfaces.table_check import RawTable
 
 
-class TrecReader(Reader):
+class TrecReader(TableReader):
     """A TREC run (``topic Q0 document rank score system``) judged by qrels (``topic iteration document relevance``).
 
     The score of a system on a topic is one minus the loss of its documents: with ``ndcg`` it is nDCG, with ``err``
@@ -47,14 +48,15 @@ class TrecReader(Reader):
         line = head.lstrip().split(b"\n", 1)[0]
         return bool(RUN.match(line) or QRELS.match(line))
 
-    def scan(self, path: Path) -> pl.LazyFrame:
-        """Return measurements; see `Reader.scan`. All of the run is read at once."""
+    def raw(self, path: Path) -> RawTable:
+        """Return measurements; see `Reader.raw`. All of the run is read at once."""
         if not self.qrels:
             _refuse_judgments(path)
             raise InputError(f"a run says nothing without judgments: rankbench rank --qrels QRELS {path}", path=path)
-        measure = Measure.parsed(self.loss)
-        qrels, run = Path(self.qrels), read_run(path)
-        return checked(judged(run, judgments(read_qrels(existing(qrels)), measure, qrels), measure, self.ties, path))
+        measure, notes = Measure.parsed(self.loss), list[str]()
+        qrels, run = Path(self.qrels), read_run(path, notes)
+        topics = judgments(read_qrels(existing(qrels)), measure, notes, qrels)
+        return RawTable(judged(run, topics, measure, self.ties, notes, path), path, notes=tuple(notes))
 
 
 QRELS = re.compile(rb"[ \t]*\S+[ \t]+(0|Q0)[ \t]+\S+[ \t]+-?[0-9]+[ \t]*\r?\Z")
@@ -94,11 +96,11 @@ def as_qrels(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
     return rows.select("topic", "doc", grade=grades.clip(0))
 
 
-def read_run(path: Path) -> pl.DataFrame:
+def read_run(path: Path, notes: list[str] | None = None) -> pl.DataFrame:
     """Return what systems found: ``system, topic, doc, score``; ranks are ignored, as trec_eval does.
 
     MS MARCO's runs have ranks and no scores (``query document rank``): theirs are minus the ranks, and the system is
-    called as the file.
+    called as the file. `notes` gets a note on ranks against the scores.
 
     Raises
     ------
@@ -120,8 +122,8 @@ def read_run(path: Path) -> pl.DataFrame:
     rows = as_run(rows, path)
     ranked = rows.with_columns(pl.col("rank").cast(pl.Int64, strict=False))
     rises = [pl.col(name).diff().over("system", "topic", order_by="rank") > 0 for name in ("rank", "score")]
-    if against := ranked.select(pl.all_horizontal(rises).sum()).item():
-        remark(f"{against:,} documents have a higher score than the one ranked before: rankbench orders by score")
+    if (against := ranked.select(pl.all_horizontal(rises).sum()).item()) and notes is not None:
+        notes.append(f"{against:,} documents have a higher score than the one ranked before: rankbench orders by score")
     return rows.select("system", "topic", "doc", "score")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -16,10 +16,10 @@ import polars as pl
 from rankbench.core.text import exception_text, listed
 from rankbench.data.readers.frame_source import streamed
 from rankbench.data.tables.kinds import built_in, table_kind, table_kinds
-from rankbench.data.tables.row_conditions import asked_columns, rows_kept
+from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, PluginError, SpecError, closest
-from rankbench.interfaces.dataset import Reader, remark, remark_columns
+from rankbench.interfaces.dataset import Reader, remark, remarks_kept
 from rankbench.interfaces.table import QUERY, TableKind, columns_text, proposed, said_columns
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 from rankbench.plugin.blocked import VARIABLE
@@ -117,7 +117,7 @@ class TableReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table, its columns read by their names; see `Reader.scan`."""
-        return checked_table(self.raw(path))
+        return checked_table(self.raw(path)).frame
 
 
 def checked(raw: pl.LazyFrame, *, path: Path | None = None, allow_single: bool = False) -> pl.LazyFrame:
@@ -132,10 +132,32 @@ def checked(raw: pl.LazyFrame, *, path: Path | None = None, allow_single: bool =
     allow_single : bool
         Whether a query may have one item.
     """
-    return checked_table(RawTable(raw, path, allow_single=allow_single))
+    return checked_table(RawTable(raw, path, allow_single=allow_single)).frame
 
 
-def checked_table(raw: RawTable, columns: str = "") -> pl.LazyFrame:
+@dataclass(frozen=True, eq=False)
+class CheckedTable:
+    """A table in the schema of its kind.
+
+    Attributes
+    ----------
+    frame : LazyFrame
+        Errors of rows are raised when it is collected.
+    columns : mapping of str to str
+        Names of columns in the file, by role; of a table in the schema already none.
+    left : tuple of str
+        Columns of the file that are not read; where every other column is a task or a system there is none.
+    notes : tuple of str
+        Sentences on how it was read.
+    """
+
+    frame: pl.LazyFrame
+    columns: Mapping[str, str] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def checked_table(raw: RawTable, columns: str = "", condition: Condition | None = None) -> CheckedTable:
     """Return a table in the schema of its kind; what is wrong with it is raised when it is collected.
 
     Parameters
@@ -145,6 +167,8 @@ def checked_table(raw: RawTable, columns: str = "") -> pl.LazyFrame:
     columns : str
         Meanings of columns that have not the usual names: see
         `rankbench.data.tables.column_roles.parse_columns`.
+    condition : Condition, optional
+        Keeps rows, if it names columns of the file alone.
 
     Raises
     ------
@@ -157,11 +181,17 @@ def checked_table(raw: RawTable, columns: str = "") -> pl.LazyFrame:
     if raw.in_schema:
         if columns:
             raise SpecError("the columns of this file have fixed names; leave --columns out")
-        return raw.frame
+        return CheckedTable(raw.frame, notes=raw.notes)
+    with remarks_kept() as said:
+        found = _checked_table(raw, columns, condition)
+    return replace(found, notes=(*raw.notes, *said))
+
+
+def _checked_table(raw: RawTable, columns: str, condition: Condition | None) -> CheckedTable:
     given, path = _with_header(raw, columns), raw.path
     if (width := len(given.schema())) > MOST_COLUMNS:
         raise InputError(TOO_WIDE.format(f"{width:,}"), path=path)
-    table = _renamed(rows_kept(given), columns)
+    table = _renamed(rows_kept(given, condition), columns)
     kind = table_of(table.schema(), path)
     start = kind.check(table)
     if not table.roles:  # else `renamed` has done so
@@ -172,8 +202,7 @@ def checked_table(raw: RawTable, columns: str = "") -> pl.LazyFrame:
         with table.located():
             frame = with_whole_names(table.frame, items, *([name] for name in names if name not in items))
         table = replace(table, frame=frame)
-    if not kind.features:
-        _say_columns(given.schema().names(), table, kind)
+    read, left = ({}, ()) if kind.features else _columns_read(given.schema().names(), table, kind, condition)
 
     def batches() -> Iterator[pl.DataFrame]:
         check = start()
@@ -181,7 +210,7 @@ def checked_table(raw: RawTable, columns: str = "") -> pl.LazyFrame:
             yield check.feed(frame)
         check.end()
 
-    return streamed(batches, start().schema)
+    return CheckedTable(streamed(batches, start().schema), read, left)
 
 
 def _with_header(raw: RawTable, columns: str) -> RawTable:
@@ -199,15 +228,16 @@ def _with_header(raw: RawTable, columns: str) -> RawTable:
     return bare if said.isdisjoint(headed.schema()) and not said.isdisjoint(bare.schema()) else headed
 
 
-def _say_columns(names: Sequence[str], table: RawTable, kind: TableKind) -> None:
-    """Tell whoever keeps remarks which columns are read: under names of the file, or of the kind."""
+def _columns_read(
+    names: Sequence[str], table: RawTable, kind: TableKind, condition: Condition | None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the columns that are read, by role, and the others: under names of the file, or of the kind."""
     schema = table.schema()
     columns = dict(table.roles) or {name: name for name in (*kind.columns, *kind.optional) if name in schema}
-    used = asked_columns()
-    several = any(isinstance(dtype, pl.Struct) for dtype in schema.values())
-    remark_columns(
-        columns, [] if several else [name for name in names if name not in columns.values() and name not in used]
-    )
+    if any(isinstance(dtype, pl.Struct) for dtype in schema.values()):
+        return columns, ()
+    used = {*columns.values(), *(condition.names() if condition else ())}
+    return columns, tuple(name for name in names if name not in used)
 
 
 def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.LazyFrame]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -15,7 +13,6 @@ import polars as pl
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError, closest
-from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.table_check import UNREADABLE, RawTable
 
 _OF_SEVERAL_ROWS = re.compile(r'(?<!"String":)"(Agg|Len|Over|Quantile|SubPlan)"')
@@ -70,6 +67,15 @@ class Condition:
             raise SpecError("--where: a condition is about one row at a time; leave sums, means and the like out")
         return found
 
+    @classmethod
+    def asked(cls, text: str) -> Condition | None:
+        """Return a condition on a log that is being opened; None of an empty text."""
+        return cls(text) if text else None
+
+    def names(self) -> list[str]:
+        """Return the columns that it names."""
+        return self.expression().meta.root_names()
+
     def kept(self, frame: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.DataFrame]:
         """Return the rows that the condition keeps, and how many there were: ``rows, left, unknown``.
 
@@ -103,41 +109,22 @@ class Condition:
         return f"{left:,} of {rows:,} rows are left: where {self.text}{missing}"
 
 
-_asked: ContextVar[Condition | None] = ContextVar("asked", default=None)
-
-
-@contextmanager
-def condition_asked(text: str) -> Iterator[None]:
-    """Have tables that are opened in this context keep the rows of a condition; an empty one keeps all rows."""
-    token = _asked.set(Condition(text) if text else None)
-    try:
-        yield
-    finally:
-        _asked.reset(token)
-
-
-def asked_columns() -> list[str]:
-    """Return the columns that the condition of this context names."""
-    condition = _asked.get()
-    return [] if condition is None else condition.expression().meta.root_names()
-
-
-def rows_kept(raw: RawTable) -> RawTable:
-    """Return the rows of a file's table that the condition of this context keeps; errors name the file's row.
+def rows_kept(raw: RawTable, condition: Condition | None) -> RawTable:
+    """Return the rows of a file's table that a condition keeps; errors name the file's row.
 
     Raises
     ------
     InputError, SpecError
         See `Condition`.
     """
-    if (condition := _asked.get()) is None:
+    if condition is None:
         return raw
     schema = raw.schema()
     condition.columns |= dict.fromkeys(schema.names())
-    if any(name not in schema for name in condition.expression().meta.root_names()):
+    if any(name not in schema for name in condition.names()):
         condition.without.append(raw.path)
         return raw
-    if lacking := [name for name in condition.expression().meta.root_names() if name in raw.lacking]:
+    if lacking := [name for name in condition.names() if name in raw.lacking]:
         raise InputError(_LACKS, path=raw.lacking[lacking[0]])
     with raw.located():
         frame, condition.counted[raw.path] = condition.kept(raw.frame)
@@ -149,8 +136,8 @@ def rows_kept(raw: RawTable) -> RawTable:
     return replace(raw, frame=frame, header=0, locate=located, filtered=True)
 
 
-def judgments_kept(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a table in the schema with the rows that the condition of this context keeps; remark how many these are.
+def judgments_kept(frame: pl.LazyFrame, condition: Condition) -> tuple[pl.LazyFrame, str]:
+    """Return a table in the schema with the rows that a condition keeps, and a note on how many these are.
 
     The condition's columns are those of the file, and `rows_kept` has used them, or else those of the schema.
 
@@ -161,9 +148,7 @@ def judgments_kept(frame: pl.LazyFrame) -> pl.LazyFrame:
     SpecError
         Rows of one vote would be parted.
     """
-    if (condition := _asked.get()) is None:
-        return frame
-    schema, names = frame.collect_schema(), condition.expression().meta.root_names()
+    schema, names = frame.collect_schema(), condition.names()
     if unknown := [name for name in names if name not in condition.columns and name not in schema]:
         read = schema.names()
         known = list(dict.fromkeys([*condition.columns, *read]))
@@ -188,8 +173,7 @@ def judgments_kept(frame: pl.LazyFrame) -> pl.LazyFrame:
                 "--where: a vote with split points has two rows; name columns of the file, or query_id, judge, time"
             )
         frame, condition.counted[None] = condition.kept(frame)
-    remark(condition.note())
-    return frame
+    return frame, condition.note()
 
 
 def _casts(expression: pl.Expr, frame: pl.LazyFrame, names: Collection[str]) -> dict[str, pl.Expr]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -18,19 +16,6 @@ _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Decimal)
 _WHOLE = rf"^-?\d+$|{FLOAT_NAME}"
 _POINT = r"^-?\d+\.\d*$"
 _FRACTION = r"^-?\d*\.\d*[1-9]\d*$"
-
-_decided: ContextVar[dict[str, bool] | None] = ContextVar("decided", default=None)
-
-
-@contextmanager
-def decisions_kept() -> Iterator[dict[str, bool]]:
-    """Keep, by column, whether ``1.0`` was read as 1 inside; without columns that have no number with a point."""
-    found: dict[str, bool] = {}
-    token = _decided.set(found)
-    try:
-        yield found
-    finally:
-        _decided.reset(token)
 
 
 def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = "") -> pl.LazyFrame:
@@ -60,9 +45,6 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = 
             _refuse(frame, name, schema[name])
         whole, written = _written(frame, [name for name in group if schema[name] in _TEXTS])
         changed += [*floats, *(written if whole else [])]
-        kept = _decided.get()
-        if kept is not None and (floats or written):
-            kept.update({name: whole for name in (group if whole else written)} | dict.fromkeys(floats, True))
     result = frame.with_columns(_as_whole(name, schema[name]) for name in changed) if changed else frame
     if winner and (schema[winner].is_float() or (schema[winner] in _TEXTS and _written(frame, [winner])[1])):
         left, right = (pl.col(name).cast(pl.String) for name in groups[0])
