@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from rankbench.data.tables.kinds import table_kind
 from rankbench.data.tables.row_conditions import Condition
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
+from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import get
 
 
@@ -213,23 +215,28 @@ class CardDataset(Dataset):
         ChecksumError
             A file is not the one that the card describes.
         """
-        return self.read().frame
+        return self.read(self.raw()).frame
 
     def scan_as(self, columns: str) -> pl.LazyFrame:
         """Return the rows with other meanings of their columns, for readers of files whose columns have any names."""
-        return self.read(columns).frame
+        return self.read(self.raw(), columns).frame
 
-    def read(self, columns: str = "", condition: Condition | None = None) -> CheckedTable:
+    def raw(self) -> list[tuple[str, RawTable]]:
+        """Return the tables of all files as they stand, each with its prefix."""
+        reader = get(Reader, self.card.reader)
+        files = zip(self.card.files, locate(self.card), strict=True)
+        return [(file.prefix, reader.raw(path)) for file, path in files if file.table]
+
+    def read(
+        self, raw: Sequence[tuple[str, RawTable]], columns: str = "", condition: Condition | None = None
+    ) -> CheckedTable:
         """Return the rows of all files, and how their columns were read; see `scan`."""
-        kind, reader = table_kind(self.table), get(Reader, self.card.reader)
-        tables = []
-        for file, path in zip(self.card.files, locate(self.card), strict=True):
-            if file.table:
-                raw = reader.raw(path)
-                if columns and raw.in_schema:
-                    super().scan_as(columns)  # refuses
-                table = checked_table(raw, columns, condition)
-                tables.append(replace(table, frame=kind.part(table.frame, file.prefix)) if file.prefix else table)
+        kind, tables = table_kind(self.table), []
+        for prefix, part in raw:
+            if columns and part.in_schema:
+                super().scan_as(columns)  # refuses
+            table = checked_table(part, columns, condition)
+            tables.append(replace(table, frame=kind.part(table.frame, prefix)) if prefix else table)
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         return replace(tables[-1], frame=pl.concat([table.frame for table in tables]), notes=tuple(notes))
 

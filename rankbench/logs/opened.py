@@ -227,10 +227,10 @@ def raw_remote(address: str, raw: RawTable, told: str = "") -> RawLog:
 
 def raw_data_set(dataset: Dataset) -> RawLog:
     """Return a data set as a log."""
+    if isinstance(dataset, CardDataset):
+        return RawLog(str(dataset), None, partial(dataset.read, dataset.raw()), sha256=dataset.fingerprint)
 
     def table(columns: str, condition: Condition | None) -> CheckedTable:
-        if isinstance(dataset, CardDataset):
-            return dataset.read(columns, condition)
         return CheckedTable(dataset.scan_as(columns) if columns else dataset.scan())
 
     return RawLog(str(dataset), None, table, sha256=dataset.fingerprint)

@@ -94,6 +94,15 @@ def test_a_log_is_opened_once_for_whatever_is_asked(judged: Path, monkeypatch: p
         assert calls == {"raw": 1, "sniff": 1}
 
 
+def test_a_data_set_is_read_once_in_several_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, raw = list[Path](), CsvReader.raw
+    monkeypatch.setattr(CsvReader, "raw", lambda self, path: paths.append(path) or raw(self, path))
+    source = open_log("llmfao")
+    judges = source.with_role("query", source.columns["judge"]).frame.select(pl.col("query_id").n_unique())
+    assert judges.collect().item() == source.frame.select(pl.col("judge").n_unique()).collect().item()
+    assert len(paths) == 1
+
+
 def test_other_roles_are_those_of_a_log_that_was_opened_with_them(judged: Path) -> None:
     source = open_log(judged, columns="judge=")
     other = source.with_role("query", "lang")
