@@ -12,15 +12,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import rankbench
 import rankbench.data
-from rankbench.data.readings.formats import fitting, known_formats
-from rankbench.errors import Unread
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readings.find import read_table
+from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import Reading
-from rankbench.interfaces.table_check import RawTable, ReadTable
 
 FORMATS = {
     path.name.removesuffix(".format.toml"): tomllib.loads(path.read_text(encoding="utf-8"))
@@ -130,58 +129,52 @@ def test_nested_json_has_the_columns_of_no_flat_format(name: str) -> None:
     assert [other for other, entry in FORMATS.items() if "rows" not in entry and has_columns(entry, names)] == []
 
 
-VOTES = [name for name, entry in FORMATS.items() if entry["kind"] == "votes" and "rows" not in entry]
-"""Formats of votes, from tables."""
-
-STANDARD = {"query_id", "winner", "loser", "tie", "first", "judge", "time", "count", "weight"}
-
-
-def table(name: str, part: str) -> RawTable:
-    """Return a small file as a table of texts, or what JSON holds."""
-    file, text = Path(FORMATS[name][part]["file"]), FORMATS[name][part]["text"].lstrip("\n")
-    if file.suffix == ".csv":
-        frame = pl.read_csv(io.StringIO(text), infer_schema=False)
-    else:
-        rows = json.loads(text) if text[0] == "[" else [json.loads(line) for line in text.splitlines()]
-        frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
-    return RawTable(frame.lazy(), file, 1)
+def written(name: str, part: str, folder: Path) -> Path:
+    """Return a small file, or a folder of some, as it is on a disk."""
+    sample = FORMATS[name][part]
+    path, text = folder / sample["file"], sample["text"].lstrip("\n")
+    files = re.split(r"^@ (.*)\n", text, flags=re.MULTILINE)[1:] if sample["file"].endswith("/") else ["", text]
+    for inner, content in zip(files[::2], files[1::2], strict=True):
+        file = path / inner if inner else path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+    return path
 
 
-def read(name: str, part: str, by: str) -> ReadTable | None:
-    """Return a small file of a format as another one reads it; None: it does not fit, or rankbench asks."""
+def read_as(path: Path) -> str:
+    """Return the format that a file is read by as it stands; empty: by none, or rankbench asks."""
     try:
-        found = fitting(table(name, part), known_formats()[by], Reading())
-    except Unread:
-        return None
-    return found if isinstance(found, ReadTable) else None
+        return read_table(choose_reader(path).raw(path), Reading()).reading.format
+    except InputError:
+        return ""
 
 
-@pytest.mark.parametrize("name", VOTES)
-def test_an_example_is_read_rightly(name: str) -> None:
-    # Right answers come from an own fit of Firth's penalized likelihood by scipy, rounded to four digits.
-    found = read(name, "example", name)
-    assert found is not None
-    votes = found.table.frame.filter(~pl.col("left_out") if "left_out" in found.table.schema() else True).collect()
-    right, frame = FORMATS[name]["example"]["scores"], votes.drop("left_out", strict=False)
-    assert set(votes["winner"]) | set(votes["loser"]) == set(right)
-    if set(frame.columns) <= STANDARD:
-        scores = rankbench.aggregate(frame).table
-        assert dict(scores.select("item", "score").iter_rows()) == pytest.approx(right, abs=1e-4)
+READ = [name for name, entry in FORMATS.items() if "refuse" not in entry]
 
 
-@pytest.mark.parametrize("name", VOTES)
-def test_a_look_alike_is_not_read(name: str) -> None:
-    assert read(name, "unlike", name) is None
+@pytest.mark.parametrize("name", READ)
+def test_an_example_is_read_by_its_format_alone(name: str, tmp_path: Path) -> None:
+    assert read_as(written(name, "example", tmp_path)) == name
 
 
-@pytest.mark.parametrize("name", VOTES)
-def test_no_other_format_reads_an_example(name: str) -> None:
-    assert [other for other in FORMATS if other != name and read(name, "example", other)] == []
+@pytest.mark.parametrize("name", [name for name in READ if "scores" in FORMATS[name]["example"]])
+def test_an_example_is_read_rightly(name: str, tmp_path: Path) -> None:
+    # Right answers are means, or come from an own fit of Firth's penalized likelihood by scipy, to four digits.
+    path, right = written(name, "example", tmp_path), FORMATS[name]["example"]["scores"]
+    scores = FORMATS[name]["kind"] == "scores"
+    table = rankbench.rank_scores(path, ["mean-score"]).table if scores else rankbench.aggregate(path).table
+    found = table.select("system" if scores else "item", "score")
+    assert dict(found.iter_rows()) == pytest.approx(right, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in FORMATS.items() if "refuse" in entry and "rows" not in entry])
-def test_a_refused_file_is_known(name: str) -> None:
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_look_alike_is_not_read(name: str, tmp_path: Path) -> None:
+    assert read_as(written(name, "unlike", tmp_path)) != name
+
+
+@pytest.mark.parametrize("name", [name for name, entry in FORMATS.items() if "refuse" in entry])
+def test_a_refused_file_is_known(name: str, tmp_path: Path) -> None:
+    path = written(name, "example", tmp_path)
     with pytest.raises(Unread) as caught:
-        fitting(table(name, "example"), known_formats()[name], Reading())
+        read_table(choose_reader(path).raw(path), Reading())
     assert caught.value.code == "known"
-    assert read(name, "unlike", name) is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -13,9 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rankbench.data.readings.find import ENDING, Asked, read_table
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readings.find import ENDING, read_table
 from rankbench.data.tables.kinds import table_kind_of
 from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import Reading, told_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
 Case = Mapping[str, Any]
@@ -37,20 +37,16 @@ RIGHT = ("pairs", "ballots", "lists", "scores", "less", "beside")
 
 
 def table(case: Case, folder: Path) -> RawTable:
-    """Return the file of a case as a reader gives it: texts of CSV, typed values of JSON."""
-    path, text = folder / case["file"], case["text"].lstrip("\n").removeprefix("\ufeff")
-    if path.suffix == ".csv":
-        line = text.partition("\n")[0]
-        frame = pl.read_csv(io.StringIO(text), infer_schema=False, separator=max(",\t;", key=line.count))
-        return RawTable(frame.lazy(), path, 1)
-    rows = json.loads(text) if path.suffix == ".json" else [json.loads(line) for line in text.splitlines()]
-    return RawTable(pl.DataFrame(rows, infer_schema_length=None, strict=False).lazy(), path)
+    """Return the file of a case as its reader gives it."""
+    path = folder / case["file"]
+    path.write_text(case["text"].lstrip("\n"), encoding="utf-8")
+    return choose_reader(path).raw(path)
 
 
 def read(case: Case, folder: Path, told: Mapping[str, Any]) -> ReadTable:
     """Return what rankbench reads after it was told some options."""
-    said = {name: told.get(name, "") for name in ("columns", "words", "format")}
-    return read_table(table(case, folder), Asked.from_options(**said, wanted=case.get("wanted", "judgments")))
+    said = (told.get(name, "") for name in ("columns", "words", "format"))
+    return read_table(table(case, folder), Reading.parsed(told_text(*said)))
 
 
 def checked(found: ReadTable) -> pl.DataFrame:
