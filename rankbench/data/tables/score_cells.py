@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import says, text_of
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, shown_columns
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, shown_columns
 from rankbench.data.tables.score_doubts import doubt_columns, doubt_scores, refuse_second_key, refuse_twice, score_notes
 from rankbench.data.tables.score_facts import Facts, score_of
 from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
@@ -47,7 +47,6 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     kept, reading = layout.kept(raw), layout.reading
     names = layout.columns(*COLUMN_OF)
     refuse_blanks(kept, [*names, *layout.columns("metric")], reading)
-    refuse_grouped(kept, layout.cells, reading)
     facts = Facts.found(kept, layout)
     facts.refuse(kept, layout)
     ways = Ways.told(kept, layout)

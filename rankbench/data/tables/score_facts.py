@@ -9,7 +9,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import NUMBER, form_of, is_nothing, missing_number, number_of, text_of
-from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.data.tables.doubts import first_cells, looks, refuse_grouped, shown_columns
 from rankbench.data.tables.score_roles import COLUMN_OF, SHOWN, ScoreLayout
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import names_text
@@ -35,6 +35,8 @@ class Facts:
         Whether all are true and false; whether some have a standard error.
     fixed, whole : dict of str to bool
         Whether a column of names has one name; whether it has whole numbers with a point, 1.0.
+    mixed : dict of str to bool
+        Whether some numbers have a point, and others have none.
     simple : frozenset of str
         Columns whose cells are empty, or numbers without anything beside them.
     """
@@ -49,6 +51,7 @@ class Facts:
     errors: dict[str, bool]
     fixed: dict[str, bool]
     whole: dict[str, bool]
+    mixed: dict[str, bool]
     simple: frozenset[str]
 
     @classmethod
@@ -81,6 +84,8 @@ class Facts:
         ------
         Unread
         """
+        grouped = [name for name in layout.cells if name not in self.simple or self.mixed.get(name)]
+        refuse_grouped(raw, grouped, layout.reading)
         texts = tuple(name for name in layout.cells if name in layout.wild and not self.numbers[name])
         bad = [name for name in texts if self.bad.get(name) is not None]
         if bad and len(texts) < len(layout.cells):
@@ -154,9 +159,10 @@ def _cell_facts(name: str, layout: ScoreLayout, simple: frozenset[str]) -> dict[
     facts = {"numbers": there.sum(), "gone": gone.sum(), "truth": pl.lit(value=dtype == pl.Boolean)}
     if not _is_text(dtype):
         return facts | ({"bad": row.filter(pl.col(name).is_infinite() & ~gone).min()} if dtype.is_float() else {})
-    if name in simple:
-        return facts
     text = text_of(name)
+    if name in simple:
+        pointed = text.str.contains(".", literal=True)
+        return facts | {"mixed": pointed.any() & (there & ~pointed).any()}
     sign = text.str.contains("%", literal=True)
     facts["truth"] = (~there | text.str.to_lowercase().is_in(["true", "false"])).all() & there.any()
     facts["bad"] = row.filter(value.is_null() & ~is_nothing(text) & ~gone).min()
