@@ -10,6 +10,7 @@ from pathlib import Path
 from rankbench.data.readings.formats import fitting, known_formats, named_format
 from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
+from rankbench.data.tables.doubts import first_cells, looks
 from rankbench.data.tables.kinds import applied, check_roles, complete_shapes, shapes_of, table_kind_of, table_kinds
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import NO_COLUMNS, Reading
@@ -23,6 +24,7 @@ IN_FOLDER = f"_{ENDING[1:]}"
 """Name of the reading file of a folder, which stands in it."""
 
 _SCORES = "measurements"
+_SHOWN, _BRIEF = 4, 40
 
 
 NOTHING_TOLD = Reading()
@@ -159,10 +161,21 @@ def replace_source(reading: Reading, source: str) -> Reading:
     return reading.model_copy(update={"source": source})
 
 
-def stated(read: ReadTable, kind: TableKind, names: Sequence[str]) -> str:
+def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
     """Return the line that states a reading: roles, counts of words, what is not read, and the source."""
+    names = raw.schema().names()
     unread = [name for name in names if name not in read.reading.read()]
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
     if unread:
-        line += f"; not read: {', '.join(unread[:8])}{f' and {len(unread) - 8} more' if len(unread) > 8 else ''}"
+        cells = first_cells(raw, unread[:_SHOWN])
+        some = [
+            f"{name or 'a column without a name'} ({_brief(cells.get(name, ['nested']))})" for name in unread[:_SHOWN]
+        ]
+        line += f"; not read: {', '.join(some)}{f', {len(unread) - _SHOWN} more' if len(unread) > _SHOWN else ''}"
     return f"{line}  ({read.reading.source})"
+
+
+def _brief(cells: Sequence[str]) -> str:
+    """Return what stands in a column, in very few words."""
+    text = looks(cells)
+    return text if len(text) <= _BRIEF else f"{cells[0][:_BRIEF]}, .."
