@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankbench.data.readings.formats import fitting, known_formats, named_format
 from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
+from rankbench.data.tables.cells import NUMBER
 from rankbench.data.tables.doubts import first_cells, looks
 from rankbench.data.tables.kinds import applied, check_roles, complete_shapes, shapes_of, table_kind_of, table_kinds
 from rankbench.errors import InputError, Unread
@@ -74,6 +76,7 @@ def read_table(raw: RawTable, asked: Asked = Asked()) -> ReadTable:  # frozen
     """
     kinds, told = asked.kinds(), asked.told
     with raw.located():
+        raw = _named(raw)
         if asked.format:
             reading = named_format(asked.format).reading.adding(told)
             return applied(raw, reading)
@@ -91,6 +94,16 @@ def read_table(raw: RawTable, asked: Asked = Asked()) -> ReadTable:  # frozen
         if roles - NO_COLUMNS:
             table_kind_of(told, kinds)
         raise columns_question(raw, kinds, near)
+
+
+def _named(raw: RawTable) -> RawTable:
+    """Return a table in which a column of texts without a name has one; numbers without a name are an index."""
+    names = raw.schema().names()
+    cells = first_cells(raw, [""]).get("", []) if "" in names else []
+    if not any(cells) or all(re.fullmatch(NUMBER, cell) for cell in cells if cell):
+        return raw
+    name = f"column {names.index('') + 1}"
+    return raw if name in names else replace(raw, frame=raw.frame.rename({"": name}))
 
 
 def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
@@ -163,6 +176,7 @@ def replace_source(reading: Reading, source: str) -> Reading:
 
 def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
     """Return the line that states a reading: roles, counts of words, what is not read, and the source."""
+    raw = _named(raw)
     names = raw.schema().names()
     unread = [name for name in names if name not in read.reading.read()]
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
