@@ -28,17 +28,13 @@ _SEPARATORS = (",", "\t", ";", "|")
 _LOOKED_AT = 200
 """Rows that tell whether the first one is a header, and whether numbers have a comma."""
 
-_COMMA = r"^\s*[+-]?\d+,\d+\s*$"
-_WHOLE = r"^\s*[+-]?\d*(,\d+)?\s*$"
-
 
 class CsvReader(TableReader):
     """Values with commas, semicolons, tabs or bars between them (``.csv .tsv``), with or without a header line.
 
     Features of items stand in columns ``x_0, x_1, ...``; lists (items shown, positions
     clicked) are texts with spaces between, rankings and candidates of orders are JSON. Other columns than the schema's
-    are ignored. Rows in errors count the header as row 1. Where values have semicolons between them, numbers may have a
-    decimal comma. Without a header columns are called 1, 2, ...
+    are ignored. Rows in errors count the header as row 1.  Without a header columns are called 1, 2, ...
 
     Prefer it for tables that people edit. Parquet is faster, and keeps the types of columns.
     """
@@ -99,7 +95,7 @@ def _table(path: Path, form: _Form, blank: bool, *, headed: bool) -> RawTable:
         raw = raw.filter(~pl.all_horizontal(spaces, *others))
     # Everything is read as text and converted by the checks, which know the row.
     return RawTable(
-        _with_points(raw, form),
+        raw,
         path,
         form.skipped + headed,
         diagnose=lambda: check_lines(path, form.separator, form.skipped),
@@ -179,22 +175,6 @@ def _like_others(path: Path, form: _Form) -> Unread | None:
         code="header",
         path=path,
     )
-
-
-def _with_points(raw: pl.LazyFrame, form: _Form) -> pl.LazyFrame:
-    """Return a table whose numbers have a decimal point: columns that hold nothing but numbers in the first rows."""
-    if form.separator != ";":
-        return raw
-
-    names = raw.collect_schema().names()
-    numeric = []
-    for at, name in enumerate(names):
-        cells = [row[at] for row in form.rows if at < len(row) and row[at].strip()]
-        if cells and all(re.match(_WHOLE, cell) for cell in cells):
-            numeric.append(name)
-    comma = pl.col(numeric).str.contains(_COMMA)
-    point = pl.col(numeric).str.replace(",", ".", literal=True)
-    return raw.with_columns(pl.when(comma).then(point).otherwise(pl.col(numeric))) if numeric else raw
 
 
 def _names(header: str, separator: str, path: Path, row: int) -> list[str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rankbench.data.readings.formats import fitting, known_formats, named_format
 from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
+from rankbench.data.tables.cells import NUMBER
+from rankbench.data.tables.doubts import first_cells, looks
 from rankbench.data.tables.kinds import applied, check_roles, complete_shapes, shapes_of, table_kind_of, table_kinds
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import NO_COLUMNS, Reading
@@ -20,6 +24,8 @@ ENDING = ".reading.toml"
 
 IN_FOLDER = f"_{ENDING[1:]}"
 """Name of the reading file of a folder, which stands in it."""
+
+_SHOWN, _BRIEF = 4, 40
 
 
 def read_table(raw: RawTable, told: Reading) -> ReadTable:
@@ -41,6 +47,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
     kinds = table_kinds()
     check_roles(told, kinds)
     with raw.located():
+        raw = _named(raw)
         if told.format:
             return _as_format(raw, told)
         roles = {role for role, names in told.columns.items() if any(names)}
@@ -77,6 +84,16 @@ def _as_format(raw: RawTable, told: Reading) -> ReadTable:
         raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known", path=raw.path)
     reading = entry.reading.adding(told)
     return applied(_rows_of(raw, reading), reading)
+
+
+def _named(raw: RawTable) -> RawTable:
+    """Return a table in which a column of texts without a name has one; numbers without a name are an index."""
+    names = raw.schema().names()
+    cells = first_cells(raw, [""]).get("", []) if "" in names else []
+    if not any(cells) or all(re.fullmatch(NUMBER, cell) for cell in cells if cell):
+        return raw
+    name = f"column {names.index('') + 1}"
+    return raw if name in names else replace(raw, frame=raw.frame.rename({"": name}))
 
 
 def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
@@ -147,10 +164,22 @@ def replace_source(reading: Reading, source: str) -> Reading:
     return reading.model_copy(update={"source": source})
 
 
-def stated(read: ReadTable, kind: TableKind, names: Sequence[str]) -> str:
+def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
     """Return the line that states a reading: roles, counts of words, what is not read, and the source."""
+    raw = _named(raw)
+    names = raw.schema().names()
     unread = [name for name in names if name not in read.reading.read()]
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
     if unread:
-        line += f"; not read: {', '.join(unread[:8])}{f' and {len(unread) - 8} more' if len(unread) > 8 else ''}"
+        cells = first_cells(raw, unread[:_SHOWN])
+        some = [
+            f"{name or 'a column without a name'} ({_brief(cells.get(name, ['nested']))})" for name in unread[:_SHOWN]
+        ]
+        line += f"; not read: {', '.join(some)}{f', {len(unread) - _SHOWN} more' if len(unread) > _SHOWN else ''}"
     return f"{line}  ({read.reading.source})"
+
+
+def _brief(cells: Sequence[str]) -> str:
+    """Return what stands in a column, in very few words."""
+    text = looks(cells)
+    return text if len(text) <= _BRIEF else f"{cells[0][:_BRIEF]}, .."

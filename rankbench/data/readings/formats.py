@@ -19,6 +19,9 @@ from rankbench.interfaces.reading import Names, Reading, fits
 from rankbench.interfaces.table_check import RawTable, ReadTable
 from rankbench.plugin import manager
 
+OF_NESTED = ("_row", "_folder", "_file")
+"""Columns that rows of nested JSON have besides."""
+
 QUESTIONS = frozenset(
     {
         *("code", "summary", "mirrored", "second-key", "twice", "third", "capitals", "number-form", "self", "index"),
@@ -117,7 +120,7 @@ class KnownFormat(Record):
 
     def unknown(self, raw: RawTable) -> list[str]:
         """Return the columns that it does not know; the index that pandas writes, without a name, is no matter."""
-        known = (*self.needs, *self.also)
+        known = (*self.needs, *self.also, *(OF_NESTED if self.rows else ()))
         names = raw.schema().names()
         return [name for name in names if name.strip() and not any(fits(name, one) for one in known)]
 

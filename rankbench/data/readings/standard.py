@@ -15,7 +15,7 @@ from rankbench.interfaces.table_check import RawTable, ReadTable
 
 STANDARD = "standard names"
 
-_ROLE_OF = {"query_id": "query", "session_id": "session"}
+_ROLES_OF = {"query_id": ("query", "task"), "session_id": ("session",)}
 """Names of the schema's columns, and the roles that they have."""
 
 _RANKS = tuple(f"rank{k}" for k in range(1, 31))
@@ -26,8 +26,8 @@ def names_by_role(names: Collection[str], roles: Collection[str]) -> Names:
     found: dict[str, list[str]] = {}
     for name in names:
         plain = name.strip().lower()
-        role = plain if plain in roles else _ROLE_OF.get(plain, plain)
-        if role in roles and role not in SEVERAL | NO_COLUMNS:
+        role = next((role for role in (plain, *_ROLES_OF.get(plain, ())) if role in roles), "")
+        if role and role not in SEVERAL | NO_COLUMNS:
             found.setdefault(role, []).append(name)
     if "ranks" in roles:
         ranks = {name.strip().lower(): name for name in names}

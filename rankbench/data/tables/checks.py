@@ -153,7 +153,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     names, used = given.schema().names(), condition.names() if condition else []
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
     left = tuple(name for name in found.reading.unread(names) if name not in used)
-    notes = (stated(found, kind, names), *raw.notes, *found.notes, *said)
+    notes = (stated(found, kind, given), *raw.notes, *found.notes, *said)
     return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts)
 
 

@@ -157,12 +157,15 @@ class _Votes:
     strip : bool
         Whether names lose blanks around them.
     notes : list of str
+    weighed : list of str
+        Sums of weights and counts, in words.
     """
 
     raw: RawTable
     reading: Reading
     strip: bool = True
     notes: list[str] = field(default_factory=list)
+    weighed: list[str] = field(default_factory=list)
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -218,8 +221,8 @@ class _Votes:
         text = self.strip and self.raw.schema()[column] == pl.String
         return pl.col(column).str.strip_chars() if text else pl.col(column)
 
-    def counted(self, **facts: pl.Expr) -> dict[str, int]:
-        """Return sums of facts of rows, and note how many rows are left out.
+    def counted(self, *out: pl.Expr, **facts: pl.Expr) -> dict[str, int]:
+        """Return sums of facts of rows, and note how many rows are left out, also by `out`.
 
         A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
         """
@@ -230,6 +233,11 @@ class _Votes:
             for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items())
         ]
         sums += [left.sum().alias(f"{_OUT}{at}") for at, left in enumerate(gone.values())]
+        weights = [role for role in ("weight", "count") if self.reading.one(role)]
+        if weights:
+            kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
+            sums += [self.number(role).filter(kept).sum().alias(f"{role}_sum") for role in weights]
+            sums.append(kept.sum().alias("rows"))
         if not sums:
             return {}
         with self.raw.reading():
@@ -240,11 +248,25 @@ class _Votes:
         for role in ("weight", "count"):
             if (row := found.pop(f"{role}_row", -1)) >= 0:
                 raise self.no_number(role, row)
+        rows_kept = found.pop("rows", 0)
+        for role in weights:
+            total, name = found.pop(f"{role}_sum"), self.reading.one(role)
+            what = f"are {total:,.0f} votes" if role == "count" else f"weigh {total:,.10g}"
+            self.weighed.append(f"{name}: {count_text(rows_kept, 'row')} {what}")
         return found
+
+    def number(self, role: str) -> pl.Expr:
+        """Return the numbers of the column of a role."""
+        return number_of(text_of(self.reading.one(role)), form_of(self.reading), errors=False)
+
+    def by_roles(self) -> list[str]:
+        """Return the part of the line that says what goes with a vote: the judge, the query, the time."""
+        some = [f"{role} {'|'.join(names)}" for role in ("query", "judge", "time") if (names := self.reading.all(role))]
+        return [", ".join(some)] if some else []
 
     def wrong_number(self, role: str) -> pl.Expr:
         """Return where a weight is no number from 0, or a count no whole one."""
-        value = number_of(text_of(self.reading.one(role)), form_of(self.reading), errors=False)
+        value = self.number(role)
         good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
         return ~good.fill_null(value=False)
 
@@ -305,7 +327,8 @@ def _read_pairs(votes: _Votes) -> ReadTable:
     votes.counted()
     tie = reading.one("tie")
     table = replace(votes.table(_pair_columns(votes), votes.out), doubts=partial(votes.refuse_items, votes.out))
-    return ReadTable(table, reading, (f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie),), {}, (*votes.notes,))
+    beat = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
+    return ReadTable(table, reading, (beat, *votes.by_roles(), *votes.weighed), {}, (*votes.notes,))
 
 
 def _pair_columns(votes: _Votes) -> list[pl.Expr]:
@@ -354,13 +377,15 @@ def _read_sides(votes: _Votes) -> ReadTable:
         side = votes.sides[0 if counts["left"] else 1]
         votes.notes.append(f"all {decisive:,} decisive votes are won by the item in {short_repr(side)}")
     parts = (f"{votes.sides[0]} against {votes.sides[1]}", outcome_says(reading, counts), shown_items(items))
-    return ReadTable(_sided_table(votes, outcome), reading, parts, counts, (*votes.notes,))
+    says_all = (*parts, *votes.by_roles(), *votes.weighed)
+    return ReadTable(_sided_table(votes, outcome), reading, says_all, counts, (*votes.notes,))
 
 
 def _outcomes(votes: _Votes, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
     """Return how many votes the left won, the right won, and neither did; cells that say nothing are refused."""
     lead, kept = pl.col(_LEAD), ~pl.col(_OUT)
     counts = votes.counted(
+        pl.col(_OUT),
         left=(lead > 0) & kept,
         right=(lead < 0) & kept,
         tie=(lead == 0) & kept,
