@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.aggregators.likelihood.bradley_terry import check_ridge
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import OrderAggregator
@@ -119,4 +120,24 @@ class PlackettLuce(OrderAggregator):
                 f"Plackett-Luce: rounding keeps the scores from the maximum; a ridge of {self.ridge:g} is small beside "
                 "the weights: take a larger one"
             )
+        judged = np.bincount(orders.items, np.repeat(orders.weights, np.diff(orders.starts)))
+        check_ridge(self.ridge, scores, float(judged.max()), lambda: self._strong(orders, m) > scale.max() + 1)
         return scores
+
+    def _strong(self, orders: Orders, m: int) -> int:
+        """Return how many groups of items there are within which every item loses to every other one, by a chain."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components as components
+
+        row, ballot = np.arange(len(orders.items)), np.repeat(orders.starts[:-1], np.diff(orders.starts))
+        last = np.repeat(orders.starts[1:], np.diff(orders.starts)) - 1
+        level = (row > ballot) & (orders.places == np.roll(orders.places, 1))
+        place = np.maximum.accumulate(np.where(level, 0, row))
+        loose = (place == place[last]) & (self.last == "unordered")
+        before = np.where(loose, place, row) - 1
+        told = before >= ballot
+        losers, winners = orders.items[told], orders.items[before[told]]
+        tied = orders.items[level & ~loose], orders.items[row[level & ~loose] - 1]
+        edges = np.append(winners, tied[0]), np.append(losers, tied[1])
+        graph = coo_array((np.ones(len(edges[0]), np.int8), edges), shape=(m, m))
+        return int(components(graph, connection="strong")[0])

@@ -10,14 +10,17 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from minima import step_to_minimum
+from scipy.optimize import brentq
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.edges import Identity
 from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.rates import Borda, Kemeny
-from rankbench.errors import InputError
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.queries import Comparisons, implied_comparisons
+from rankbench.plugin import manager
 
 
 def stage_masses(scores, places, *, tied_last=True):
@@ -245,3 +248,34 @@ def test_the_first_judgment_may_be_a_tie():
     expected = np.zeros((3, 3))
     expected[1, 2] = expected[2, 1] = 0.5
     assert np.array_equal(Identity().from_comparisons(first, 3), expected)
+
+
+@pytest.mark.parametrize("exponent", [-6, -9, -11, -12, -13, -14, -16, -18, -30, -300])
+@pytest.mark.parametrize("method", ["bradley-terry", "davidson", "plackett-luce"])
+@pytest.mark.parametrize("weight", [1.0, 1e6])
+def test_a_ridge_that_alone_bounds_the_scores_bounds_them_or_is_refused(
+    exponent: int, method: str, weight: float
+) -> None:
+    """The first of two items wins both votes: at scores of s and -s, 2 w / (1 + e^2s) = ridge s."""
+    ridge = 10.0**exponent * weight
+    orders = build([[[0], [1]], [[0], [1]]], [weight, weight])
+    aggregator = manager.get(Aggregator, f"{method}:ridge={ridge!r}")
+    if exponent < -11:
+        with pytest.raises(ContenderDiverged, match="ridge"):
+            aggregator.from_orders(orders, 2)
+        return
+    found = aggregator.from_orders(orders, 2)
+    expected = brentq(lambda s: np.log(2 * weight) - np.logaddexp(0, 2 * s) - np.log(ridge * s), 1e-9, 1e3, xtol=1e-13)
+    assert found == pytest.approx([expected, -expected], abs=1e-5)
+
+
+@pytest.mark.parametrize("last", ["tied", "unordered"])
+def test_a_tiny_ridge_is_fine_where_ballots_bound_the_scores(last: str) -> None:
+    """By ties or by a circle every item loses to every other one; a last place without order is no tie."""
+    aggregator = PlackettLuce(ridge=1e-14, last=last)
+    for ballots_of in ([[[0], [1], [2]], [[2], [0], [1]], [[1], [2], [0]]], [[[0, 1], [2]], [[2], [0, 1]]]):
+        assert np.isfinite(aggregator.from_orders(build(ballots_of), 3)).all()
+    if last == "tied":
+        assert np.abs(aggregator.from_orders(build([[[0, 1, 2]]]), 3)).max() < 1e-9
+    with pytest.raises(ContenderDiverged, match="ridge"):
+        aggregator.from_orders(build([[[0], [1, 2]]]), 3)

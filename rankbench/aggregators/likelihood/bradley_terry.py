@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -86,6 +87,38 @@ def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> PaddedRows:
 
 
 _STEPS = 200
+
+_LOST = 1e-5
+"""Largest error of a score, in log-odds, that rounding of the sums of an item's judgments may make."""
+
+
+def check_ridge(ridge: float, scores: NDArray[np.float64], judged: float, unbounded: Callable[[], bool]) -> None:
+    """Refuse a ridge that is all that bounds the scores and that rounding hides.
+
+    Where a part of a scale never loses to the rest, the slope and the bend of the likelihood between the two are as
+    small as the slope of the penalty, ridge times score. Rounding of sums of judgments is far larger if it is tiny.
+
+    Parameters
+    ----------
+    ridge : float
+    scores : ndarray of float64, shape (m,)
+    judged : float
+        Largest weight of the judgments of an item.
+    unbounded : callable
+        Returns whether there is such a part; called where rounding matters alone.
+
+    Raises
+    ------
+    ContenderDiverged
+    """
+    rounding, held = float(np.finfo(np.float64).eps) * judged, ridge * float(np.abs(scores).max(initial=0.0))
+    if not 0 < held < rounding / _LOST or not unbounded():
+        return
+    enough = ridge * rounding / _LOST / held
+    raise ContenderDiverged(
+        f"rounding hides a ridge of {ridge:g} beside {judged:g} judgments of an item, and it alone bounds the scores: "
+        f"take {2 * enough:.0e} or more"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +238,8 @@ def fit_bradley_terry(
             if status in (UNFINISHED, NEEDS_SOLUTION)
             else f"Bradley-Terry: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
         )
+    if ridge > 0:
+        check_ridge(ridge, scores, float((won + lost).max()), lambda: len(strongly_connected(counts)) > len(scales))
     return PairFit(scales.centered(scores), scales, ridge, iterations=taken)
 
 

@@ -34,7 +34,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.bradley_terry import PairFit, fit_bradley_terry
+from rankbench.aggregators.likelihood.bradley_terry import PairFit, check_ridge, fit_bradley_terry
 from rankbench.aggregators.likelihood.laplacian_system import DENSE_INVERSE, Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected, within
@@ -97,6 +97,9 @@ def fit_davidson(
     begin = np.zeros(counts.m) if start is None else scales.centered(start)
     nu = start_nu if 0 < start_nu < np.inf else 2 * problem.ties / problem.decisive.sum()
     scores, log_nu, iterations = problem.newton(begin, float(np.log(nu)), tolerance)
+    if ridge > 0:
+        judged = np.bincount(np.append(problem.graph.low, problem.graph.high), np.tile(problem.judged, 2))
+        check_ridge(ridge, scores, float(judged.max()), lambda: len(strongly_connected(inside)) > len(scales))
     return PairFit(scales.centered(scores), scales, ridge, float(np.exp(log_nu)), iterations)
 
 
