@@ -178,6 +178,24 @@ def fits(folder: Path, worker: Worker) -> tuple[list[Result], dict[str, float]]:
     return results, distances
 
 
+def sparse(folder: Path, worker: Worker) -> list[Result]:
+    """Bradley-Terry of many items, each of which meets eight others in twenty votes a pair."""
+    m, votes = 2000, 20
+    rng = np.random.default_rng(1)
+    first = np.tile(np.arange(m, dtype=np.int32), 4)
+    second = ((first + np.repeat(rng.choice(np.arange(1, m // 2), 4, replace=False), m)) % m).astype(np.int32)
+    a, b, truth = np.repeat(first, votes), np.repeat(second, votes), rng.normal(size=m)
+    won = rng.random(len(a)) < 1 / (1 + np.exp(truth[b] - truth[a]))
+    winners, losers = np.where(won, a, b), np.where(won, b, a)
+    np.save(folder / "sparse-winners.npy", winners)
+    np.save(folder / "sparse-losers.npy", losers)
+    title = f"Bradley-Terry, {len(a):.0e} comparisons of {m} items on {4 * m:,} pairs, NumPy"
+    contest = Contest(title, "evalica", "evalica_on_arrays", "sparse", from_arrays(winners, losers, m), 20.0, 3)
+    results = [race(contest, worker)]
+    worker.seconds("forget")
+    return results
+
+
 def count(path: Path) -> PairCounts:
     """Count a log of Parquet."""
     return count_frame(parquet_log(path).frame()).counts
@@ -328,6 +346,7 @@ def main() -> int:
             else:
                 print(f"no {arguments.votes}: the bootstrap is left out", file=sys.stderr)
             fitted, distances = fits(folder, worker)
+            fitted += sparse(folder, worker)
             counted, peak = counting(folder, worker)
         finally:
             worker.close()
