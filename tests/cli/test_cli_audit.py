@@ -69,7 +69,7 @@ def test_a_page_tells_what_fires_and_keeps_names_from_being_markup(rankbench, lo
     assert "more row" not in encoded(audit_answer(whole, "votes.csv"), "md").decode()
     rows = pl.read_csv(io.BytesIO(encoded(audit_answer(found, "votes.csv"), "csv")))
     assert rows["fires"].to_list() == [True, None]
-    printed(rankbench, "audit", str(log), "--out", str(tmp_path / "page.html"))
+    printed(rankbench, "audit", str(log), "--method", "win-rate", "--out", str(tmp_path / "page.html"))
     web = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "How few votes change the first place?" in web
     assert hashlib.sha256(log.read_bytes()).hexdigest() in web  # `Make it again` names the input

@@ -20,7 +20,7 @@ from rankbench.plugin import manager
 from rankbench.suites.suite_files import load_suite
 from rankbench.tracking.timed_versions import SCRIPT
 from rankbench.tracking.timing_worker import _Log
-from rankbench.tracking.timings import read_timings, write_timings
+from rankbench.tracking.timings import TIMINGS, read_timings, write_timings
 
 FIT = "erm:aggregator=mean-log-odds,surrogate=regression,draws=100"
 SUITE = suite_text(
@@ -213,8 +213,10 @@ def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
     assert shown.stderr.splitlines()[-1] == f"timing {suite}"  # not what was built before
 
 
-def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, once: tuple[Path, str], rankbench) -> None:
-    out, _ = once
+def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, rankbench, tmp_path: Path) -> None:
+    out = tmp_path / "once"
+    (out / TIMINGS).mkdir(parents=True)
+    written(out / TIMINGS / f"{TIMINGS}.json", "{}")
     shown = rankbench("time", str(suite), "--rounds", "2", "--against", sys.executable, "--out", str(out))
     assert shown.exit_code == 2
     assert "has the timings of another job" in shown.stderr
