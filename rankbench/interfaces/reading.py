@@ -138,6 +138,8 @@ class Reading(Record):
     words : dict of str to tuple of str
         Words of cells by meaning: the name of a column of items (or ``left``, ``right``), ``tie``, ``missing``,
         ``last``, ``more``, ``less``; ``name``: words are names of items.
+    header : int
+        Lines of the header of CSV, of which the last one names the columns; of 0 columns are called 1, 2, ...
     rows : str
         Path of the rows in nested JSON, as ``results.*task.*metric``.
     split : dict of str to str
@@ -174,6 +176,7 @@ class Reading(Record):
     columns: Names = Field(default_factory=dict)
     words: Names = Field(default_factory=dict)
     rows: str = ""
+    header: int = Field(default=1, ge=0)
     split: dict[str, str] = Field(default_factory=dict)
     where: Names = Field(default_factory=dict)
     unless: Names = Field(default_factory=dict)
@@ -215,7 +218,7 @@ class Reading(Record):
         for name in tables:
             if isinstance(found.get(name), Mapping):
                 found[name] = {key: (text,) if isinstance(text, str) else text for key, text in found[name].items()}
-        if unknown := [name for name in found if name not in (*tables, "rows", "format", "split")]:
+        if unknown := [name for name in found if name not in (*tables, "rows", "header", "format", "split")]:
             raise InputError(f"a reading has no key {unknown[0]!r}{nearest(unknown[0], cls.model_fields)}")
         try:
             return cls(**found, source=source)
@@ -226,6 +229,7 @@ class Reading(Record):
     def to_toml(self) -> str:
         """Return the text of a reading file, which `from_toml` reads back."""
         lines = [f"{key} = {_toml(value)}" for key in ("format", "rows") if (value := getattr(self, key))]
+        lines += [f"header = {self.header}"] if self.header != 1 else []
         for head in ("columns", "words", "where", "unless", "turned"):
             if table := getattr(self, head):
                 lines += [*([""] if lines else []), f"[{head}]"]
@@ -235,7 +239,7 @@ class Reading(Record):
         return "\n".join(lines) + "\n"
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in type(self).model_fields if name not in ("source", "known"))
+        return self.model_copy(update={"source": "told", "known": ()}) != type(self)()
 
     def one(self, role: str) -> str:
         """Return the first column of a role; empty: it has none."""
@@ -260,6 +264,7 @@ class Reading(Record):
         update: dict[str, Any] = {"columns": columns, "words": {**self.words, **other.words}}
         for name in ("where", "unless", "turned"):
             update[name] = {**getattr(self, name), **getattr(other, name)}
+        update |= {"header": self.header if other.header == 1 else other.header}
         update |= {"rows": other.rows or self.rows, "split": {**self.split, **other.split}}
         if other:
             update["source"] = (

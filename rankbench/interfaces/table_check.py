@@ -64,9 +64,9 @@ class RawTable:
         Whether a condition has left rows out: all may be gone.
     in_schema : bool
         Whether the rows are checked, and stand in the schema of a kind of table, already.
-    other_header : callable, optional
-        Returns the table with its first line as a row, where it was taken for the names of the columns, and the other
-        way round. None: there is no question which it is.
+    headed : callable, optional
+        Returns the table whose first lines, so many, are a header, of which the last one names the columns; of 0 the
+        first line is a row. None: there is no question.
     nested : callable, optional
         Returns the table of the rows at a path in nested JSON: see `rankbench.data.readers.paths`.
     refusal : InputError, optional
@@ -88,7 +88,7 @@ class RawTable:
     doubts: Callable[[Collection[str]], None] | None = None
     filtered: bool = False
     in_schema: bool = False
-    other_header: Callable[[], RawTable] | None = None
+    headed: Callable[[int], RawTable] | None = None
     nested: Callable[[str], RawTable] | None = None
     refusal: InputError | None = None
     lacking: Mapping[str, Path | None] = field(default_factory=dict)

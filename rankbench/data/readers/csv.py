@@ -65,14 +65,17 @@ class CsvReader(TableReader):
         blank = blank_end(path)  # which reads all of the file: it is text in UTF-8
         form = _Form.of_file(path)
         if self.header is not None:
-            return _table(path, form, blank, headed=self.header)
-        other = partial(_table, path, form, blank, headed=False)
-        return replace(_table(path, form, blank, headed=True), other_header=other, refusal=_like_others(path, form))
+            return _table(path, form, blank, lines=int(self.header))
+        headed = partial(_table, path, form, blank)
+        return replace(headed(lines=1), headed=headed, refusal=_like_others(path, form))
 
 
-def _table(path: Path, form: _Form, blank: bool, *, headed: bool) -> RawTable:
-    """Return the table of a file, with blank lines at its end or without."""
-    names = form.first
+def _table(path: Path, form: _Form, blank: bool, lines: int) -> RawTable:
+    """Return the table of a file whose last line of some names the columns, with blank lines at its end or without."""
+    names, headed = form.first, lines > 0
+    if lines > 1:
+        names = form.rows[lines - 2] if len(form.rows) >= lines - 1 else []
+        form = replace(form, skipped=form.skipped + lines - 1, first=names)
     if not headed:
         names = [str(number) for number in range(1, len(names) + 1)]
     elif form.line.count('"') % 2:

@@ -69,7 +69,11 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
 
 
 def _rows_of(raw: RawTable, reading: Reading) -> RawTable:
-    """Return the rows at the path that a reading names in nested JSON; the table itself if it names none."""
+    """Return the rows at the path that a reading names in nested JSON, or below the header that it says."""
+    if reading.header != 1 and raw.headed is not None:
+        return raw.headed(reading.header)
+    if reading.header != 1:
+        raise InputError(f"header = {reading.header}: the file is no CSV, which has lines of a header", path=raw.path)
     if not reading.rows:
         return raw
     if raw.nested is None:

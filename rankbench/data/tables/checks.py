@@ -198,17 +198,11 @@ def _with_fields(raw: RawTable) -> RawTable:
 def _with_header(raw: RawTable, told: Reading) -> RawTable:
     """Return a table whose first line names the columns that the user names, or is a row where these are numbers."""
     said = told.read()
-    if raw.other_header is None or not said:
+    if raw.headed is None or not said:
         return raw
-    try:
-        other = raw.other_header()
-    except InputError:
-        if said.isdisjoint(raw.schema()):
-            raise
-        return replace(raw, refusal=None)
-    bare, headed = sorted((raw, other), key=lambda table: table.header)
-    found = bare if said.isdisjoint(headed.schema()) and not said.isdisjoint(bare.schema()) else headed
-    return replace(found, refusal=None)
+    if said.isdisjoint(raw.schema()) and not said.isdisjoint((bare := raw.headed(0)).schema()):
+        return bare
+    return replace(raw, refusal=None)
 
 
 def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.LazyFrame]:
