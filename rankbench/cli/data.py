@@ -19,7 +19,7 @@ from rankbench.data.readers.remote import shown_log
 from rankbench.descriptions.describe import describe as summarize
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.dataset import Dataset, Reader
-from rankbench.interfaces.table import columns_text
+from rankbench.interfaces.reading import names_text
 from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import open_log
 from rankbench.plugin import manager
@@ -152,4 +152,4 @@ def convert(source: Path, destination: Path, shards: int, reader: str, force: bo
 
 def _reading(role: str, name: str) -> str:
     """Return what a column is read as, as ``--columns`` says it; its name alone where it says that itself."""
-    return name if role == name else columns_text({role: name})
+    return name if role == name else names_text({role: (name,)})

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.text import count_text, first_of, short_repr, short_reprs
-from rankbench.data.tables.outcomes import NOTHING_SAID
+from rankbench.data.tables.cells import EMPTY
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
 
@@ -156,7 +156,7 @@ def odd(names: Iterable[str]) -> list[str]:
     return sorted(
         name
         for name in set(names)
-        if name.strip().casefold() in (*NOTHING_SAID, "bye", "walkover")
+        if name.strip().casefold() in (*EMPTY, "bye", "walkover")
         or name != name.strip()
         or name[0] in "=+@"
         or any(unicodedata.category(character) in hidden for character in name)

@@ -13,8 +13,6 @@ import os
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -233,24 +231,3 @@ def existing(path: Path, datasets: Iterable[str] = ()) -> Path:
     if path.is_file() and path.stat().st_size == 0:
         raise InputError("the file is empty", path=path)
     return path
-
-
-_kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
-
-
-@contextmanager
-def remarks_kept() -> Iterator[list[str]]:
-    """Collect what `remark` says in this context: guesses of what columns mean are made deep inside of tables."""
-    found = list[str]()
-    token = _kept.set(found)
-    try:
-        yield found
-    finally:
-        _kept.reset(token)
-
-
-def remark(text: str) -> None:
-    """Add a note to those that are kept, if any are."""
-    found = _kept.get()
-    if found is not None and text not in found:
-        found.append(text)

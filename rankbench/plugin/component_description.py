@@ -20,7 +20,7 @@ DECLARATIONS = (
     "judgments",
     "columns",
     "optional",
-    "marks",
+    "shapes",
     "method",
     "suite",
     "structure",

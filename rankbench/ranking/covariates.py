@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
@@ -10,9 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.text import plain_name
-from rankbench.data.tables.column_roles import ROLES
-from rankbench.data.tables.covariates import ControlTerm, sided_columns
+from rankbench.data.tables.covariates import CONTROL, ControlTerm, sided_columns
 from rankbench.data.tables.kinds import default_of
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
@@ -273,7 +272,19 @@ def _separated(rows: CovariateVotes) -> list[str]:
 
 
 _MOST = 8
-_OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
+
+
+def _telling(votes: pl.LazyFrame, terms: Collection[str]) -> list[str]:
+    """Return the terms whose difference tells who won each decisive vote: scores of a match, in other words."""
+    schema = votes.collect_schema()
+    names = {term: f"{CONTROL}{term}" for term in terms if f"{CONTROL}{term}" in schema and term != "side"}
+    if not names or "first" not in schema:
+        return []
+    decisive = ~pl.col("tie") if "tie" in schema else pl.lit(value=True)
+    won = pl.when("first").then(1.0).otherwise(-1.0)
+    facts = [(pl.col(name).sign() == won).filter(decisive).all().alias(term) for term, name in names.items()]
+    row = votes.select(facts).collect(engine="streaming").row(0, named=True)
+    return [term for term, told in row.items() if told]
 
 
 def offered_controls(source: OpenedLog, side: bool) -> list[str]:
@@ -294,14 +305,16 @@ def offered_controls(source: OpenedLog, side: bool) -> list[str]:
     terms: dict[str, tuple[str, ...]] = {}
     if side:
         terms["side"] = ()
-    known = sided_columns(source.left, source.columns)
-    # Scores of a match that is read by its winner are who won, in other words.
-    pairs = {name: pair for name, pair in known.items() if plain_name(pair[0]) not in _OUTCOMES}
+    pairs = sided_columns(source.left, source.columns)
     terms |= {str(ControlTerm(name)): pair for name, pair in list(pairs.items())[:_MOST]}
     aggregator = get(Aggregator, default_of(source.table, "method"))
     while terms and isinstance(aggregator, ControlledAggregator):
         try:
             read = source.with_role("control", ", ".join(terms))
+            if told := _telling(read.frame, terms):
+                for term in told:
+                    del terms[term]
+                continue
             aggregator.refuse_unidentified(covariate_votes(load_votes(read.frame)).summed())
         except InputError as error:
             refused = [term for term, pair in terms.items() if error.column in (term, *pair)]

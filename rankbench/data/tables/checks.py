@@ -20,7 +20,7 @@ from rankbench.data.tables.kinds import table_kind, table_kind_of, table_kinds
 from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, SpecError, closest
-from rankbench.interfaces.dataset import Reader, remarks_kept
+from rankbench.interfaces.dataset import Reader
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
@@ -146,14 +146,13 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     given = _with_fields(_with_header(raw, reading))
     if (width := len(given.schema())) > MOST_COLUMNS:
         raise InputError(TOO_WIDE.format(f"{width:,}"), path=raw.path)
-    with remarks_kept() as said:
-        found = read_table(rows_kept(given, condition), reading)
-        kind = table_kind_of(found.reading)
-        frame = _checked_by(kind, found.table)
+    found = read_table(rows_kept(given, condition), reading)
+    kind = table_kind_of(found.reading)
+    frame = _checked_by(kind, found.table)
     names, used = given.schema().names(), condition.names() if condition else []
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
     left = tuple(name for name in found.reading.unread(names) if name not in used)
-    notes = (stated(found, kind, given), *raw.notes, *found.notes, *said)
+    notes = (stated(found, kind, given), *raw.notes, *found.notes)
     return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts)
 
 

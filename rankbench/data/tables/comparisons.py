@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,37 +11,23 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.text import count_text, short_repr
-from rankbench.data.tables.column_roles import (
-    OPTIONS,
-    as_comparisons,
-    guess,
-    parse_columns,
-    unread_outcomes,
-    vote_readings,
-)
+from rankbench.core.text import count_text
 from rankbench.data.tables.contests import read_contests
 from rankbench.data.tables.covariates import (
     TRANSFORMS,
     ControlTerm,
     VotePrediction,
-    control_roles,
     covariate_terms,
 )
 from rankbench.data.tables.doubts import blank_cell
-from rankbench.data.tables.outcome_readings import level_winners
-from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.read_votes import read_votes
-from rankbench.data.tables.schemas import GAMES, REST, SHARE, comparisons_schema
-from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided
+from rankbench.data.tables.schemas import GAMES, LEFT_OUT, REST, SHARE, comparisons_schema
 from rankbench.data.tables.times import TimeReading, checked_times, time_reading
 from rankbench.data.tables.vote_outcomes import OUTCOMES
-from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.reading import Reading
-from rankbench.interfaces.row_weights import MOST_VOTES, NOTHING, votes_counted, with_counts
-from rankbench.interfaces.table import ColumnReading, TableKind, columns_text
+from rankbench.interfaces.row_weights import MOST_VOTES, votes_counted
+from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import MISSING, NAMELESS, RawTable, ReadTable, TableCheck
 
 
@@ -56,7 +41,6 @@ class ComparisonTable(TableKind):
     source: ClassVar[str] = "[DMJ13]_ section 2"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "winner", "loser")
     optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "time", "tie", "first", REST)
-    marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
     shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
         *(roles if roles[0] == "winner" else ("left", "right", *roles) for roles in OUTCOMES),
         ("left", "right", "winner"),
@@ -82,32 +66,6 @@ class ComparisonTable(TableKind):
             "tie": [False, True, False],
         }
 
-    def known(self, names: Collection[str]) -> bool:
-        """Return whether these are columns of votes, under the usual names; see `TableKind.known`."""
-        return guess(names) is not None
-
-    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
-        """Return votes under the names of the schema; see `TableKind.renamed`."""
-        schema = raw.schema()
-        with raw.located():
-            said = parse_columns(columns) if columns else {}
-            options = {role: said.pop(role) for role in OPTIONS if role in said}
-            beside: dict[str, str] = {role: options.pop(role) for role in ("control", "predictions") if role in options}
-            terms = covariate_terms(beside)
-            if (found := guess(schema, said)) is None:
-                return None
-            raw = replace(raw, frame=whole_ids(raw.frame, found))
-            if unread := unread_outcomes(schema, found, said):
-                remark(unread)
-            level_winners(raw.frame, found)
-            roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)
-            roles |= beside | control_roles(terms, schema.names(), roles)
-            frame = as_comparisons(raw.frame, roles)
-            roles = {role: name for role, name in roles.items() if role not in NOTHING.values()}
-            if "mirrored" in roles:
-                frame = halved(frame, sides=bool(terms))
-        return replace(raw, frame=frame, roles=roles)
-
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return votes under the names of the schema; see `TableKind.read`."""
         if reading.one("items"):
@@ -115,12 +73,8 @@ class ComparisonTable(TableKind):
         found = read_votes(raw, reading)
         if reading.one("mirrored") != "halve":
             return found
-        frame = halved(found.table.frame, sides=bool(covariate_terms(found.table.roles)))
-        return replace(found, table=replace(found.table, frame=frame))
-
-    def readings(self, raw: RawTable) -> list[ColumnReading]:
-        """Return how the first rows may be read as votes; see `TableKind.readings`."""
-        return vote_readings(raw)
+        frame, note = halved(found.table.frame, sides=bool(covariate_terms(found.table.roles)))
+        return replace(found, table=replace(found.table, frame=frame), notes=(*found.notes, note))
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""
@@ -156,8 +110,8 @@ class ComparisonTable(TableKind):
         return votes > MOST_VOTES
 
 
-def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
-    """Return votes without repetitions of a vote from the other side.
+def halved(votes: pl.LazyFrame, *, sides: bool) -> tuple[pl.LazyFrame, str]:
+    """Return votes without repetitions of a vote from the other side, and a note on how many there were.
 
     Both are about the same items, with the same result, time, query and judge; the later one is left out.
 
@@ -189,7 +143,7 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
         ]
     of_sides = [pl.when(~pl.col("tie")).then(one) for one in of_sides]
     out = pl.col(LEFT_OUT) if LEFT_OUT in names else pl.lit(value=False)
-    beside = [pl.col(name) for name in ("query_id", "judge", "time", "weight", "count", SAID) if name in names]
+    beside = [pl.col(name) for name in ("query_id", "judge", "time", "weight", "count") if name in names]
     keys = [out, low, high, *of_sides, *even, *beside]
     # The k-th row from one side is that of the k-th from the other.
     kth = pl.int_range(pl.len()).over(*keys, turned)
@@ -197,26 +151,10 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
     again = ~out & (kth < both) & ~kth.is_first_distinct().over(*keys, kth)
     if not (count := votes.select(again.sum()).collect().item()):
         raise InputError("mirrored=halve: no row mirrors another row; leave it out")
-    remark(f"rankbench leaves out {count_text(count, 'row')}: each mirrors another row")
     found = votes.with_columns((out | again).alias(LEFT_OUT))
-    return found if sides else found.drop("first")
+    note = f"rankbench leaves out {count_text(count, 'row')}: each mirrors another row"
+    return found if sides else found.drop("first"), note
 
-
-_MONTH = "(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-_SHEET_DATE = rf"^\s*(\d{{1,2}}[-. ]{_MONTH}|{_MONTH}[-. ]\d{{1,2}})\s*$"
-
-_UNREAD = {
-    "left_score": "are not the scores, two numbers, of {sides}",
-    "left_wins": f"do not say how many games {{sides}} won: whole numbers from 0 to {MOST_GAMES:,}",
-    "left_won": "does not say which of {sides} won: one of these columns must be 1, the others 0",
-    "points": "is none of the left's points, numbers from 0 to 1",
-    "preference": "is no preference from 1 to 2, or 0",
-    "margin": "is no number that says by how much the left won",
-    "left_word": "is none of the words that were said",
-    "side": "is neither of the two sides, nor a tie; the sides are {sides} here",
-    "winner": "is neither of the two items, nor a tie; the sides are {sides} here",
-}
-"""Messages for an outcome that cannot be read, by the first of these roles that the log has."""
 
 _NO_CHANCE = (
     "{} is no chance above 0 and below 1. A chance of 0 or 1 that turns out wrong has an infinite log loss: "
@@ -224,9 +162,6 @@ _NO_CHANCE = (
 )
 
 _PERCENTAGE = "{} is no chance above 0 and below 1; divide percentages by 100"
-
-_WORDS = 6
-"""Words that say nothing of who won, of those that an error proposes to leave out."""
 
 
 class ComparisonsCheck(TableCheck):
@@ -239,10 +174,8 @@ class ComparisonsCheck(TableCheck):
         self.items: list[pl.Series] = []
         roles = dict(raw.roles)
         self.controls = covariate_terms(roles)
-        winner = next((roles[role] for role in ("winner", "left_won", "left_wins", "left_score") if role in roles), "")
-        tie = roles.get("tie", "")
         self.before: pl.DataFrame | None = None
-        self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | roles
+        self.names = {"query_id": roles.get("query", "")} | roles
 
     def error(self, message: str, row: int, column: str) -> InputError:
         """Return an error that names the column as the log does."""
@@ -252,8 +185,8 @@ class ComparisonsCheck(TableCheck):
         if nobody and self.raw.doubts is not None:
             return blank_cell("", *self.raw.place(self.rows + row + 1), self.names.get(column) or column)
         if message == MISSING and nobody:
-            message += "; --columns drop= leaves such rows out"
-        if column in (MARKED, "tie"):
+            message += "; --words missing= leaves such rows out"
+        if column == "tie":
             message += "; --columns tie= reads the log without this column"
         return super().error(message, row, self.names.get(column) or column)
 
@@ -262,18 +195,13 @@ class ComparisonsCheck(TableCheck):
         self.kept = None
         if LEFT_OUT in frame.columns:
             self.kept, frame = (~frame[LEFT_OUT]).arg_true(), frame.filter(~frame[LEFT_OUT])
-        if MARKED in frame.columns:
-            self.cast(frame[MARKED], pl.Boolean(), nulls=True)
-            marked = short_repr(self.names[MARKED])
-            against = f"the winner is {{}}, but the column {marked} says otherwise; mend one of the two"
-            self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
-        if SAID in frame.columns and frame[SAID].is_not_null().any():
-            self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread(frame[SAID]))
         columns = [self.cast(frame[name], pl.String()) for name in ComparisonTable.columns]
         winner, loser = columns[1], columns[2]
         if self.raw.doubts is not None:
             self.items = [pl.concat([*self.items, winner.rename(""), loser.rename("")]).unique()]
-        self.refuse(winner == loser, winner, f"item {{}} is compared with itself; {self.leaving_out({'self': 'drop'})}")
+        self.refuse(
+            winner == loser, winner, "item {} is compared with itself; --columns self=drop leaves such rows out"
+        )
         # A vote whose points are split has a weight for each of its two rows, and they belong together.
         defaults = {name: value for name, value in (("weight", 1.0), (REST, False)) if name not in frame.columns}
         frame = frame.with_columns(pl.lit(value).alias(name) for name, value in defaults.items())
@@ -345,52 +273,6 @@ class ComparisonsCheck(TableCheck):
             self.refuse(~allowed, column, f"{term}: {{}} has no {name}, which takes {transform.needs}")
             value = transform.value(value)
         return value
-
-    def unread(self, unknown: pl.Series) -> str:
-        """Return the message for a row without a readable winner; ``{}`` stands for the row's text.
-
-        `unknown` holds the texts of all such rows; others are null.
-        """
-        names = self.names
-        if unknown.drop_nulls().str.contains(_SHEET_DATE).any():
-            return "{}, or a row below, is a score that a spreadsheet took for a date: export the scores as text"
-        sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
-        role, what = next((role, what) for role, what in _UNREAD.items() if role in names)
-        what = what.format(sides=sides)
-        if role == "left_wins":
-            return f"{{}} {what}"
-        if role == "left_won":
-            games = {"left_wins": names["left_won"], "right_wins": names["right_won"]}
-            columns = columns_text({"left": names["left"], "right": names["right"], **games})
-            return f"{{}} {what}; --columns {shlex.quote(columns)} reads numbers of games won"
-        roles, cells = {}, self.words()
-        if role == "left_score":
-            roles = {role: names[role] for role in ("left", "right", "left_score", "right_score")}
-            if names["left_score"] != names["right_score"]:
-                cells = cells.str.split(" : ").explode()
-                cells = cells.filter(pl.select(as_number(pl.lit(cells)).is_null()).to_series())
-        more = self.leaving_out(roles | {"drop": self.dropping(cells)})
-        if role in ("left_word", "side", "winner"):
-            more = f"--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean, {more}"
-        return f"{{}} {what}; {more}"
-
-    def words(self) -> pl.Series:
-        """Return the first words of the whole log that say nothing of who won: a proposal leaves out all of them."""
-        rows = self.raw.frame.filter(~pl.col(LEFT_OUT)) if LEFT_OUT in self.raw.schema() else self.raw.frame
-        return rows.select(pl.col(SAID).drop_nulls().unique(maintain_order=True).head(_WORDS)).collect()[SAID]
-
-    def leaving_out(self, roles: Mapping[str, str]) -> str:
-        """Return what leaves rows out, beside what was said already."""
-        again = ["drop", "self", "mirrored"]
-        if any(role in self.names for role in WORD_ROLES):
-            again += ["left", "right", "winner", *WORD_ROLES]
-        columns = {role: self.names[role] for role in again if role in self.names} | dict(roles)
-        return f"--columns {shlex.quote(columns_text(columns))} leaves such rows out"
-
-    def dropping(self, cells: pl.Series) -> str:
-        """Return the ``drop=`` of some cells, beside those that are left out already."""
-        before = [self.names["drop"]] if "drop" in self.names else []
-        return "|".join([*before, *cells.str.strip_chars().unique(maintain_order=True)])
 
 
 def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource, ballot_source, beside_columns, items_text
 from rankbench.data.tables.cells import ROW, cell_at, first_row, name_of, only_rows, says, text_of, whole_names
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_third
-from rankbench.data.tables.sides import LEFT_OUT
+from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_sides import TIES, name_words, words_of_sides
 from rankbench.errors import InputError, Unread, nearest
 from rankbench.interfaces.reading import Reading, names_text

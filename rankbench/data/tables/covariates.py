@@ -20,7 +20,6 @@ import polars as pl
 from rankbench.core.text import plain_name, short_repr
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.covariate_aggregator import PREDICTION
-from rankbench.interfaces.dataset import remark
 
 CONTROL = "control: "
 """Prefix of columns with covariates, in the schema of comparisons; the rest is the term."""
@@ -180,7 +179,7 @@ def control_roles(
     columns : sequence of str
         All of the file.
     roles : mapping of str to str
-        Columns of the votes by role, see `rankbench.data.tables.column_roles.guess`.
+        Columns of the votes by role, as a reading says.
 
     Raises
     ------
@@ -201,7 +200,7 @@ def control_roles(
             names = _known(term.column, columns, roles)
             if len(names) == 1:
                 _need_sides(str(term), roles)
-                _of_one_item(term, terms, sided_columns(columns, roles))
+                _of_one_item(term, terms, columns, roles)
             parts = ("left", "right") if len(names) == 2 else ("vote",)
             found |= {f"control.{number}.{part}": name for part, name in zip(parts, names, strict=True)}
     return found
@@ -240,14 +239,19 @@ def _need_sides(term: str, roles: Mapping[str, str]) -> None:
 
 
 def _of_one_item(
-    term: ControlTerm, terms: Iterable[ControlTerm | VotePrediction], bases: Mapping[str, tuple[str, str]]
+    term: ControlTerm, terms: Iterable[ControlTerm | VotePrediction], columns: Sequence[str], roles: Mapping[str, str]
 ) -> None:
-    said = {one.column for one in terms}
-    for base, pair in bases.items():
-        if term.column in pair and not said.issuperset(pair):
-            other = pair[pair.index(term.column) - 1]
-            remark(f"control {str(term)!r} counts without {other!r}: --control {_quoted(base)} takes their difference")
-            return
+    """Refuse a column of one of the two items without that of the other: its value is no difference."""
+    said, plain = {plain_name(one.column) for one in terms}, plain_name(term.column)
+    for left, right in _words(columns, roles):
+        for base, other in (*_stripped(plain, left, right), *_stripped(plain, right, left)):
+            if other not in said:
+                there = {plain_name(column): column for column in columns}.get(other)
+                how = (
+                    f"--control {_quoted(base)} takes their difference" if there else "the file lacks that of the other"
+                )
+                what = f"control {str(term)!r} is called like a column of one of the two items"
+                raise InputError(f"{what}: {how}; rename it if it is of the vote", column=term.column)
 
 
 def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[str, ...]:
@@ -311,14 +315,13 @@ def _words(columns: Sequence[str], roles: Mapping[str, str]) -> list[tuple[str, 
 
 
 def _stripped(plain: str, left: str, right: str) -> list[tuple[str, str]]:
-    """Return what a left column's name is of, and what the right one would be called."""
+    """Return what a left column's name is of, and what the right one would be called: a word of it says the side."""
+    words, own, other = plain.split("_"), left.split("_"), right.split("_")
     found = []
-    if plain.endswith(f"_{left}"):
-        base = plain.removesuffix(f"_{left}")
-        found.append((base, f"{base}_{right}"))
-    if plain.startswith(f"{left}_"):
-        base = plain.removeprefix(f"{left}_")
-        found.append((base, f"{right}_{base}"))
+    for at in range(len(words) - len(own) + 1):
+        if words[at : at + len(own)] == own and len(words) > len(own):
+            rest = [*words[:at], *words[at + len(own) :]]
+            found.append(("_".join(rest), "_".join([*words[:at], *other, *words[at + len(own) :]])))
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from rankbench.core.text import count_text, listed, short_repr
+from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
     chosen_rows,
     number_of,
@@ -24,78 +24,11 @@ from rankbench.data.tables.cells import (
     with_joined,
 )
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_code
-from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.reading import Reading
-from rankbench.interfaces.row_weights import without_counts
-from rankbench.interfaces.table import check_there, said_columns, said_roles, usual_columns
 from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable
 
-IMPRESSIONS: dict[str, tuple[str, ...]] = {
-    "session": ("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
-    "query": ("query_id", "query", "qid", "keyword", "search_term"),
-    "position": ("position", "pos", "rank", "slot", "shown_position"),
-    "doc": ("doc", "doc_id", "document", "document_id", "item", "item_id", "product", "product_id", "url", "url_id"),
-    "clicked": ("clicked", "click", "is_click", "is_clicked", "clicks"),
-}
-"""Roles of columns of impressions, with their usual names, the likeliest first."""
-
 _NEEDED = ("session", "position", "doc", "clicked")
-
-
-def roles_of_impressions(text: str) -> dict[str, str] | None:
-    """Return columns by role from ``session=visit,doc=product``; None if no role is one of impressions.
-
-    Raises
-    ------
-    InputError
-        A role that does not exist beside one that does, or one given twice.
-    """
-    said = said_columns(text)
-    return said_roles(said, IMPRESSIONS) if any(role in IMPRESSIONS for role, _ in said) else None
-
-
-def impression_roles(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str] | None:
-    """Return columns by role, given or named as usual; None if these are no impressions.
-
-    Raises
-    ------
-    InputError
-        A given column is not there, or something is missing beside it.
-    """
-    columns = list(names)
-    check_there(given or {}, columns)
-    found = {role: named[0] for role, named in usual_columns(columns, IMPRESSIONS, given or {}).items()}
-    missing = [role for role in _NEEDED if role not in found]
-    if missing and given:
-        raise InputError(
-            f"clicks need a session, a position, a doc and whether it was clicked; say --columns {missing[0]}=NAME "
-            f"(columns here: {listed(columns)})"
-        )
-    return None if missing else found
-
-
-def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
-    """Return impressions as the lists that were shown, by query and session; their rows may come in any order.
-
-    Raises
-    ------
-    InputError
-        With its row: a value that is missing or is not what it must be.
-    """
-    schema = raw.schema()
-    without_counts(schema, roles)
-    with raw.located():
-        for name in roles.values():
-            if schema[name].is_nested():
-                raise InputError(f"the column holds {schema[name]}, not single values", column=name)
-        named = ([roles[role]] for role in ("session", "query", "doc") if role in roles)
-        raw = replace(raw, frame=with_whole_names(raw.frame, *named))
-    found, facts = _shown_lists(raw, roles)
-    for note in _click_notes(facts):
-        remark(note)
-    return found
 
 
 def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:

@@ -39,7 +39,6 @@ class ItemTable(TableKind):
     source: ClassVar[str] = "[DMJ13]_ section 1"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "label")
     optional: ClassVar[tuple[str, ...]] = ("item", "x", "name")
-    marks: ClassVar[tuple[str, ...]] = ("label",)
     shapes: ClassVar[tuple[tuple[str, ...], ...]] = (("query", "label"),)
     beside: ClassVar[tuple[str, ...]] = ("item", "x", "name")
     words: ClassVar[str] = "items"

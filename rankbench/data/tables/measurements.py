@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,7 +13,6 @@ from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import measurements_schema
 from rankbench.data.tables.score_cells import read_measurements, scores_of
-from rankbench.data.tables.score_layout import MISSING, laid_out, roles_said, unwanted, usual_roles, without_errors
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -34,8 +32,6 @@ class MeasurementTable(TableKind):
     source: ClassVar[str] = "mteb, SWE-bench, EuroEval"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "system", "score")
     optional: ClassVar[tuple[str, ...]] = ("seed", "less")
-    marks: ClassVar[tuple[str, ...]] = ("system", "score")
-    roles: ClassVar[tuple[str, ...]] = ("system", "task", "score", "seed")
     shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
         *(("system", "task", way, *metric) for way in ("score", "loss") for metric in ((), ("metric",))),
         *((row, side) for row in ("system", "task") for side in ("scores", "losses")),
@@ -55,25 +51,6 @@ class MeasurementTable(TableKind):
             "seed": ["1", "1", "1", "1"],
         }
 
-    def claims(self, names: Collection[str]) -> bool:
-        """Return whether there is a system and a score: a log of votes may have a column of either name."""
-        return all(mark in names for mark in self.marks)
-
-    def known(self, names: Collection[str]) -> bool:
-        """Return whether system, task and score are named as usual; see `TableKind.known`."""
-        return {"system", "task", "score"} <= set(usual_roles(names))
-
-    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
-        """Return measurements under the names of the schema, a row of several cells as one; see `TableKind.renamed`."""
-        schema = raw.schema()
-        if not columns and not self.known(schema):
-            return None
-        with raw.located():
-            if {"query-id", "corpus-id"} <= set(schema):
-                raise InputError(f"these are judgments (qrels), not scores: rankbench rank --qrels {raw.path} RUN...")
-            given = roles_said(columns) if columns else {}
-            return None if given is None else laid_out(replace(raw, unwanted=unwanted(columns)), given)
-
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return a score table as a reading says; see `TableKind.read`."""
         return read_measurements(raw, reading)
@@ -88,9 +65,6 @@ class MeasurementTable(TableKind):
         return dict(row.collect(engine="streaming").row(0, named=True))
 
 
-_TRUTH = {"true": "1", "false": "0"}
-
-
 class MeasurementsCheck(TableCheck):
     """Measurements: a row is a cell, or has several side by side, as a struct.
 
@@ -102,7 +76,6 @@ class MeasurementsCheck(TableCheck):
         self.roles = dict(raw.roles)
         self.keys: list[pl.DataFrame] = []
         self.filled: dict[str, bool] = {}
-        self.percent: dict[str, bool] = {}
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
@@ -154,8 +127,6 @@ class MeasurementsCheck(TableCheck):
                 raise self.error(f"the column holds {str(cell.dtype)[:QUOTED]}, not numbers", 0, cell.name)
         numeric = all(dtype.is_numeric() for dtype in cells.dtypes)
         column = pl.concat(cells.cast(pl.Float64 if numeric else pl.String).get_columns())
-        if not numeric:
-            column = self._without_signs(cells, _plain(column))
         scores = column.cast(pl.Float64, strict=False)
         self._refuse_cell(cells, scores.is_null() & column.is_not_null(), _NO_NUMBER)
         scores = scores.fill_nan(None)
@@ -171,28 +142,9 @@ class MeasurementsCheck(TableCheck):
             at, row = divmod(place, cells.height)
             self.refuse(pl.Series(range(cells.height)) == row, cells.to_series(at), message)
 
-    def _without_signs(self, cells: pl.DataFrame, texts: pl.Series) -> pl.Series:
-        """Return texts without percent signs, ``60.25%`` as 60.25, which all scores of a column have, or none."""
-        signed = texts.str.ends_with("%").fill_null(False)
-        of_columns = signed.to_numpy().reshape(cells.width, cells.height)
-        for name, some in zip(cells.columns, of_columns, strict=True):
-            self.percent.setdefault(name, bool(some.any()))
-        expected = np.repeat([self.percent[name] for name in cells.columns], cells.height)
-        self._refuse_cell(cells, (signed != pl.Series(expected)) & texts.is_not_null(), _SIGNS)
-        return texts.str.strip_suffix("%").str.strip_chars_end()
 
+_NO_NUMBER = "{} is not a number; write one, or leave the cell empty"
 
-def _plain(column: pl.Series) -> pl.Series:
-    """Return texts without errors, null where one says that the score is missing, truth values as numbers."""
-    column = column.to_frame().select(without_errors(pl.col(column.name))).to_series()
-    text = column.str.to_lowercase()
-    known = column.set(text.is_in(list(MISSING)).fill_null(False), None)
-    return known.zip_with(~text.is_in(list(_TRUTH)).fill_null(False), text.replace(_TRUTH)).alias(column.name)
-
-
-_NO_NUMBER = "{} is not a number; write one, or leave the cell empty (--without NAME leaves a column out)"
-
-_SIGNS = "the score {} is written otherwise than others of its column: some have a percent sign, some have none"
 
 _WORD = {"query_id": "task", "system": "system", "seed": "seed"}
 

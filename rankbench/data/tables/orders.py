@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.text import count_text, short_repr
+from rankbench.core.text import short_repr
 from rankbench.data.tables.ballot_columns import BESIDE, KEYS
 from rankbench.data.tables.ballot_forms import read_ballots
-from rankbench.data.tables.column_roles import ROLES
-from rankbench.data.tables.rank_columns import of_places, of_ranks, rank_columns
-from rankbench.data.tables.schemas import NO_NAMES, RANKS, SAYS_NOTHING, orders_schema
+from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING, orders_schema
 from rankbench.data.tables.times import TimeReading, checked_times, time_reading
-from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
-from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.reading import Reading
-from rankbench.interfaces.row_weights import NOTHING, left_out, votes_counted, with_counts
+from rankbench.interfaces.row_weights import votes_counted
 from rankbench.interfaces.table import (
-    ROWS_SHOWN,
-    ColumnReading,
     TableKind,
-    check_there,
-    said_columns,
-    said_roles,
-    usual_columns,
 )
 from rankbench.interfaces.table_check import (
     EXACT_BELOW,
@@ -59,8 +48,6 @@ class OrderTable(TableKind):
     source: ClassVar[str] = "[DMJ13]_ section 2; preflib.org"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "ranking")
     optional: ClassVar[tuple[str, ...]] = ("weight", "count", "judge", "time", "candidates")
-    marks: ClassVar[tuple[str, ...]] = ("ranking",)
-    roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", "place", *RANKS)
     shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
         *(("ranking",), ("ranks",), ("items", "cells")),
         *((key, "item", value) for key in KEYS for value in ("place", "points", "places")),
@@ -81,52 +68,9 @@ class OrderTable(TableKind):
             "count": [1, 3, 1],
         }
 
-    def known(self, names: Collection[str]) -> bool:
-        """Return whether there is a column of rankings; see `TableKind.known`."""
-        return "ranking" in usual_columns(names, BALLOT_ROLES, {})
-
-    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
-        """Return ballots under the names of the schema, of one query where they have none; see `TableKind.renamed`."""
-        schema = raw.schema()
-        with raw.located():
-            pairs = said_columns(columns) if columns else []
-            said = dict(pairs)
-            if "place" in said:
-                return of_places(raw, said)
-            if set(said) - set(BALLOT_ROLES) and not set(self.roles) & set(said):
-                return None  # what votes or clicks have
-            said = said_roles(pairs, BALLOT_ROLES)
-            check_there(said, schema)
-            found = {role: names[0] for role, names in usual_columns(schema, BALLOT_ROLES, said).items()}
-            ranked = bool({*RANKS} & set(found))
-            if ("ranking" in found) == ranked:
-                return None
-            if not ranked and not isinstance(schema[found["ranking"]], pl.String | pl.List):
-                return None
-            roles = with_counts(raw.frame, found, said)
-            ids = [[roles[role]] for role in ("query", "judge") if role in roles]
-            frame = with_whole_names(raw.frame, [roles[role] for role in RANKS if role in roles], *ids)
-            empty = left_out(roles)
-            roles = {role: name for role, name in roles.items() if role not in NOTHING.values()}
-            ranking = of_ranks(frame, roles) if ranked else [_empty(frame, found["ranking"])]
-            if empty:
-                ranking[-1] = pl.any_horizontal(ranking[-1], *empty).alias(SAYS_NOTHING)
-        query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
-        rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query" and role not in RANKS]
-        rest += ranking
-        return replace(raw, frame=frame.select(query.alias("query_id"), *rest), roles=roles)
-
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return ballots under the names of the schema; see `TableKind.read`."""
         return read_ballots(raw, reading)
-
-    def readings(self, raw: RawTable) -> list[ColumnReading]:
-        """Return the reading of a table with a column for each rank; see `TableKind.readings`."""
-        cells = raw.first_cells()
-        found, sure = rank_columns(cells)
-        rows = zip(*(cells[name][:ROWS_SHOWN] for name in found.values()), strict=True)
-        shown = tuple(" > ".join(short_repr(name) for name in row if name) for row in rows)
-        return [ColumnReading(found, shown, sure=sure)] if found else []
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
@@ -139,30 +83,6 @@ class OrderTable(TableKind):
             times = time_reading(raw.frame, "time")
         return partial(OrdersCheck, raw, orders_schema(columns, times.dtype), times)
 
-
-def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
-    """Return which ballots rank nobody; remarks count them, and rankings that are no lists."""
-    ranking, signs = pl.col(name), pl.lit(value=False)
-    if isinstance(frame.collect_schema()[name], pl.String):
-        empty = ranking.str.contains(r"^\s*\[\s*\]\s*$")
-        signs = ranking.str.contains(_SIGNS)
-    else:
-        empty = ranking.list.len() == 0
-    empty = empty.fill_null(False).alias(SAYS_NOTHING)
-    facts = frame.select(empty.sum(), signs.sum().alias("signs")).collect(engine="streaming").row(0, named=True)
-    if facts[SAYS_NOTHING]:
-        remark(f"rankbench leaves out {count_text(facts[SAYS_NOTHING], 'empty ballot')}")
-    if facts["signs"]:
-        remark(f"rankbench reads {short_repr(name)} as {SIGNS}")
-    return empty
-
-
-BALLOT_ROLES = (
-    {"ranking": ("ranking",), "candidates": ("candidates",)}
-    | {role: ROLES[role] for role in ("query", "judge", "weight", "count")}
-    | dict.fromkeys(RANKS, ())
-)
-"""Roles of columns of ballots, with their usual names."""
 
 _NAMES = pl.List(pl.String())
 _FORM = '["best", ["tied", "tied"], "last"]'

@@ -31,7 +31,7 @@ from rankbench.data.tables.doubts import (
     refuse_grouped,
     refuse_third,
 )
-from rankbench.data.tables.sides import LEFT_OUT
+from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
     missing_step,
@@ -178,7 +178,9 @@ class _Votes:
         weights = [name for role in ("weight", "count") if (name := self.reading.one(role))]
         refuse_grouped(self.raw, weights, self.reading)
         beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
-        self.raw = replace(self.raw, frame=with_whole_names(self.raw.frame, [*self.sides, *names], *beside))
+        self.raw = replace(
+            self.raw, frame=with_whole_names(self.raw.frame, [*self.sides, *names], *beside, notes=self.notes)
+        )
 
     def left_out(self) -> dict[str, pl.Expr]:
         """Return which rows are left out, by what is said of them, but for rows without an outcome."""

@@ -70,6 +70,12 @@ SHARE = "share"
 REST = "rest_of_vote"
 """Column of comparisons that is true in the second row of a vote whose points are split; rows of one vote adjoin."""
 
+LEFT_OUT = "left_out"
+"""Column of a raw table of whether a row is left out: nothing was said, as of a match that was not played."""
+
+MOST_GAMES = 1_000_000
+"""Games of a row, each way; a row is as many votes."""
+
 GAMES = ("left_games", "right_games", "level_games")
 """Columns of a raw table of series: how many games of a row the left won, the right won, and neither did."""
 

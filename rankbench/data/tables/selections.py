@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -16,12 +16,9 @@ from rankbench.core.text import short_repr
 from rankbench.data.tables.impressions import (
     OffList,
     Several,
-    as_lists,
-    impression_roles,
     read_clicks,
     read_lists,
     reduce_clicks,
-    roles_of_impressions,
 )
 from rankbench.data.tables.schemas import selections_schema
 from rankbench.errors import InputError
@@ -43,8 +40,6 @@ class SelectionTable(TableKind):
     source: ClassVar[str] = "[DMJ13]_ section 5.2"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "session_id", "shown", "clicked")
     optional: ClassVar[tuple[str, ...]] = ("part",)
-    marks: ClassVar[tuple[str, ...]] = ("shown", "clicked")
-    roles: ClassVar[tuple[str, ...]] = ("session", "position", "doc", "clicked")
     shapes: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("session", "position", "doc", "clicked"),
         ("session", "shown", "clicked"),
@@ -65,19 +60,6 @@ class SelectionTable(TableKind):
             "shown": [["x", "y", "z"], ["y", "x"], ["u", "v"]],
             "clicked": [[1], [2, 1], []],
         }
-
-    def known(self, names: Collection[str]) -> bool:
-        """Return whether a row is one item that was shown, by the names of its columns; see `TableKind.known`."""
-        return "shown" not in names and impression_roles(names) is not None
-
-    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
-        """Return impressions, a row an item that was shown, as lists; see `TableKind.renamed`."""
-        with raw.located():
-            given = roles_of_impressions(columns) if columns else {}
-            if given is None or (not given and not self.known(raw.schema())):
-                return None
-            roles = impression_roles(raw.schema(), given)
-        return None if roles is None else as_lists(raw, roles)
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return clicks under the names of the schema; see `TableKind.read`."""

@@ -9,8 +9,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import form_of, missing_number, number_of, says, text_of
-from rankbench.data.tables.outcomes import MOST_GAMES
-from rankbench.data.tables.schemas import GAMES, SHARE
+from rankbench.data.tables.schemas import GAMES, MOST_GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import Reading, names_text

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from rankbench.core.text import listed
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.table_check import FIRST_NAMES, FLOAT_NAME, NOT_WHOLE, not_whole
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Decimal)
 """Types whose values are read as they are written."""
 _WHOLE = rf"^-?\d+$|{FLOAT_NAME}"
 _POINT = r"^-?\d+\.\d*$"
-_FRACTION = r"^-?\d*\.\d*[1-9]\d*$"
 
 
-def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = "") -> pl.LazyFrame:
+def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], notes: list[str] | None = None) -> pl.LazyFrame:
     """Return a table whose ids are whole numbers where they were floats; the table itself where none was.
 
     pandas makes a column with missing values one of floats, in CSV as in Parquet. The text ``1.0`` is read as 1 where
@@ -29,8 +27,8 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = 
     frame : LazyFrame
     groups : sequences of str
         Columns of ids; those of one group name the same things.
-    winner : str
-        Column that says which of the two columns of the first group won.
+    notes : list of str, optional
+        Gets a note on what was changed.
 
     Raises
     ------
@@ -46,38 +44,9 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = 
         whole, written = _written(frame, [name for name in group if schema[name] in _TEXTS])
         changed += [*floats, *(written if whole else [])]
     result = frame.with_columns(_as_whole(name, schema[name]) for name in changed) if changed else frame
-    if winner and (schema[winner].is_float() or (schema[winner] in _TEXTS and _written(frame, [winner])[1])):
-        left, right = (pl.col(name).cast(pl.String) for name in groups[0])
-        said, read = pl.col(winner).cast(pl.String), _as_whole(winner, schema[winner])
-        number = read.str.contains(r"^-?\d+$")
-        facts = result.select(
-            fraction=said.str.contains(_FRACTION).max(),
-            own=((said == left) | (said == right)).max(),
-            item=(~number | (read == left) | (read == right)).min(),
-            side=(~number | read.is_in(["1", "2"])).min(),
-        )
-        found = facts.collect(engine="streaming").row(0, named=True)
-        if not (found["fraction"] or found["own"]) and (found["item"] or found["side"]):
-            changed.append(winner)
-            result = result.with_columns(read)
-    if changed:
-        remark(f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}")
+    if changed and notes is not None:
+        notes.append(f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}")
     return result
-
-
-def whole_ids(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
-    """Return a log of votes whose ids are no floats, as `with_whole_names` does; itself if none is.
-
-    Parameters
-    ----------
-    raw : LazyFrame
-    columns : mapping of str to str
-        Columns by role, as `rankbench.data.tables.column_roles.guess` returns them.
-    """
-    sides = ("winner", "loser") if "loser" in columns else ("left", "right")
-    beside = ([columns[role]] for role in ("judge", "query") if role in columns)
-    winner = "" if "loser" in columns else columns.get("winner", "")
-    return with_whole_names(raw, [columns[side] for side in sides], *beside, winner=winner)
 
 
 def _as_whole(name: str, dtype: pl.DataType) -> pl.Expr:
