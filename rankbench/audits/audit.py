@@ -34,6 +34,7 @@ from rankbench.audits.recording import (
 )
 from rankbench.audits.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
+from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
@@ -140,6 +141,8 @@ def audit(
     method: str = "",
     *,
     columns: str = "",
+    words: str = "",
+    reading: AnyReading | None = None,
     reader: str = "",
     lower: Sequence[str] = (),
     seed: int = LOG_SEED,
@@ -157,7 +160,7 @@ def audit(
     method : str
         An aggregator in the contender grammar; by default as `rankbench.aggregate` has it for votes, and
         ``mean-score`` for score tables.
-    columns, reader : str
+    columns, words, reading, reader
         As `rankbench.aggregate` and `rankbench.rank` take them.
     lower : sequence of str
         Tasks of a score table in which less is better.
@@ -192,7 +195,7 @@ def audit(
         raise SpecError("the seed must not be negative")
     named = manager.get(Aggregator, method) if method else None
     keep = Filter.from_options(where, without, without_judge, min_votes)
-    raw = raw_log(log, reader)
+    raw, columns = raw_log(log, reader), told(columns, words, reading) if words or reading else columns
     source = None if lower or isinstance(named, ScoreAggregator) else _opened(raw, columns, keep)
     if source is None:
         if keep.without_judge or keep.min_votes:

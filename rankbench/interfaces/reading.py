@@ -35,8 +35,9 @@ MEANINGS = ("left", "right", "tie", "missing", "last", "more", "less", "name")
 
 _KEY = r'(?:\s*"((?:[^"]|"")*)"\s*|([^=,]*))='
 _NAME = r'(?:\s*"((?:[^"]|"")*)"\s*|((?!\s*")[^,|]*))'
-_PARTS = re.compile(r'((?:"(?:[^"]|"")*"|[^";])*)(?:;|\Z)')
-"""Columns, words and format of a reading as one text."""
+_TEXT_PARTS = ("columns", "words", "format")
+_PART = re.compile(r'(?:"(?:[^"]|"")*"|[^";])*')
+"""A part of a reading as one text, up to the next semicolon."""
 
 _HEAD, _CELL = re.compile(_KEY), re.compile(_NAME + r"(?=[,|]|\Z)")
 
@@ -193,13 +194,23 @@ class Reading(Record):
     @classmethod
     def parsed(cls, text: str) -> Self:
         """Return the reading of a text: columns, words and a format, with semicolons between; see `text`."""
-        parts = [part.strip() for part in _PARTS.findall(text)] if text else []
+        at, parts = 0, list[str]()
+        while at <= len(text) and len(parts) < len(_TEXT_PARTS):
+            part = _PART.match(text, at)
+            parts.append((part[0] if part else "").strip())
+            at = (part.end() if part else at) + 1
         columns, words, name = [*parts, "", "", ""][:3]
-        return cls.told(columns, words).model_copy(update={"format": name})
+        rest = json.loads(text[at:]) if text[at:].strip() else {}
+        return cls.told(columns, words).model_copy(update={**cls(**rest).model_dump(include=set(rest)), "format": name})
 
     def text(self) -> str:
-        """Return what `parsed` takes apart again: ``left=home,right=visitor,winner=result; home=H,visitor=A``."""
-        parts = [names_text(self.columns), names_text(self.words), self.format]
+        """Return what `parsed` takes apart again: ``left=home,right=visitor,winner=result; home=H,visitor=A``.
+
+        Other attributes, as ``where``, stand behind the format as JSON.
+        """
+        rest = self.model_dump(exclude={*_TEXT_PARTS, "source", "known"}, exclude_defaults=True)
+        more = json.dumps(rest, ensure_ascii=False) if rest else ""
+        parts = [names_text(self.columns), names_text(self.words), self.format, more]
         while parts and not parts[-1]:
             parts.pop()
         return "; ".join(parts)

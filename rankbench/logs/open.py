@@ -14,6 +14,7 @@ from rankbench.core.spec import Spec, parse
 from rankbench.data.readers.choose import choose_reader, is_pattern
 from rankbench.data.readers.frame_source import frame_in_memory
 from rankbench.data.readers.remote import is_address, piped, raw_address
+from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import not_judged, table_kind
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Reader, existing
@@ -83,15 +84,17 @@ def open_log(log: Log, *, columns: str = "", reader: str = "", keep: Filter = NO
     return raw_log(log, reader).opened(columns, keep)
 
 
-def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
+def scan(
+    log: Log, *, columns: str = "", words: str = "", reading: AnyReading | None = None, reader: str = ""
+) -> pl.LazyFrame:
     """Return a log's table in the schema as a lazy frame: nothing is read but what tells columns and words apart.
 
     Parameters
     ----------
     log : LazyFrame, DataFrame, path, or str
         As `rankbench.aggregate` takes it: a file, a folder of shards, a frame, or the name of a data set.
-    columns : str
-        Meanings of columns, as ``left=model_x,right=model_y,winner=choice``; guessed from their names by default.
+    columns, words, reading
+        See `rankbench.aggregate`.
     reader : str
         In the contender grammar; chosen by the file's ending, or its first bytes, by default.
 
@@ -108,7 +111,7 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
     SpecError
         An unknown reader; columns or a reader for what has them.
     """
-    return raw_log(log, reader).opened(columns).frame
+    return raw_log(log, reader).opened(told(columns, words, reading)).frame
 
 
 _TOLD = re.compile(":(?=(?:reader|columns)=)")

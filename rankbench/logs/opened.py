@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -93,7 +93,7 @@ class RawLog:
                 notes += more
             elif self.path is not None and self.parquet and kind.checked_by_counting:
                 parquet = _unchecked(self.path, found.reading)
-        known = found.columns, found.left, tuple(notes), found.reading, found.doubts
+        known = found.columns, found.left, tuple(notes), found.reading, found.doubts, found.stated
         return OpenedLog(self, columns, keep, kind, frame, parquet, *known)
 
     def filtered(self, keep: Filter) -> RawLog:
@@ -126,7 +126,7 @@ class OpenedLog:
         See `rankbench.data.tables.checks.CheckedTable`.
     notes : tuple of str
         Sentences on how the log was read.
-    reading, doubts
+    reading, doubts, stated
         See `rankbench.data.tables.checks.CheckedTable`.
     """
 
@@ -141,6 +141,7 @@ class OpenedLog:
     notes: tuple[str, ...] = ()
     reading: Reading | None = None
     doubts: Callable[[Collection[str]], None] | None = None
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

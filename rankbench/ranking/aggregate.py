@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
+from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.suspicions import LOOKED_AT, name_notes, suspicious_votes
@@ -119,6 +120,11 @@ class Aggregation:
         """Return what `plot` draws, as data."""
         return items_drawing(self.table, self.method, self.facts, top)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The reading of the log: its source, roles, words, and the number of rows of each outcome."""
+        return dict(self.facts.get("reading", {}))
+
     def _repr_html_(self) -> str:
         """Return the method and the table, for a notebook."""
         return f"<p>{escape(self.method)}</p>{self.table._repr_html_()}"
@@ -134,6 +140,8 @@ def aggregate(
     between: tuple[str, str] | None = None,
     intervals: WantedIntervals = None,
     columns: str = "",
+    words: str = "",
+    reading: AnyReading | None = None,
     reader: str = "",
     replicates: int = RESAMPLES,
     seed: int = LOG_SEED,
@@ -171,8 +179,10 @@ def aggregate(
         judges), or by judge and query at once (by formula, or from judges and queries both resampled). ``auto``: by
         formula with Firth's penalty; else judges if the log names two, bootstrap, or the formula for
         more than a million votes. Rank ranges then hold for all items together at 95%.
-    columns : str
-        Meanings of the columns of votes, as ``left=model_x,right=model_y``; guessed by default.
+    columns, words : str
+        Meanings of columns and of words, as ``left=home,right=visitor,winner=result`` and ``home=H,visitor=A,tie=D``.
+    reading : Reading, str or path, optional
+        The whole reading, the name of a known format, or the path of a reading file; `columns` and `words` add to it.
     reader : str
         Reader of a file; chosen by its ending by default.
     replicates : int
@@ -219,11 +229,12 @@ def aggregate(
         intervals = intervals or "auto"
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
+    meant = told(columns, words, reading) if words or reading else columns
     if control:
-        columns = with_told(columns, "control", control)
+        meant = with_told(meant, "control", control)
     named = _aggregator(method) if method else None
     keep = Filter.from_options(where, without, without_judge, min_votes)
-    source = opened_log(log, columns=columns, by=by, reader=reader, keep=keep)
+    source = opened_log(log, columns=meant, by=by, reader=reader, keep=keep)
     method = method or default_of(source.table, "method")
     if not method:
         raise not_judged(source.name, source.table, "method")
@@ -241,6 +252,7 @@ def aggregate(
     first_votes, sampled = FirstVotes(LOOKED_AT + 1), dict[str, None]()
     facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": None, "judges": None, "by": by}
     facts |= {"seed": seed, "resamples": replicates} | ({"filter": keep.as_dict()} if keep else {})
+    facts |= {"reading": dict(source.stated)} if source.stated else {}
 
     def ranked(part: OpenedLog, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
         kept = first_votes if pooled else None

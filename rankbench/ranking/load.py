@@ -11,7 +11,7 @@ import polars as pl
 from rankbench.core.component import JudgmentKind
 from rankbench.data.tables.kinds import not_judged
 from rankbench.data.tables.schemas import REST
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, Unread
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.reading import with_told
@@ -144,6 +144,7 @@ def load_log(
     if intervals == "judges+queries":
         return _crossed(source, aggregator), intervals
     if source.table.row == "comparisons":
+        _refuse_no_order(source, aggregator)
         if not isinstance(aggregator, CountAggregator):
             table = coded_votes(source.frame)
             votes = load_votes(table)
@@ -172,6 +173,24 @@ def load_log(
         raise SpecError("clicks have no judges: a session is what is resampled; take --intervals bootstrap")
     frame = _as_one_query(source.frame) if pooled else source.frame
     return load_sessions(frame), intervals and "bootstrap"
+
+
+def _refuse_no_order(source: OpenedLog, aggregator: Aggregator) -> None:
+    """Ask when votes were cast where a method goes by their order, and nothing says it.
+
+    Raises
+    ------
+    Unread
+    """
+    if "sequential" not in aggregator.properties or "time" in source.frame.collect_schema():
+        return
+    if source.reading is not None and "time" not in source.reading.columns:
+        raise Unread(
+            f"{aggregator.name} goes by the order of votes, and no column says when they were cast",
+            "--columns time=____; or --columns time= where the rows stand in their order, the oldest first",
+            code="time",
+            path=source.path,
+        )
 
 
 def _crossed(source: OpenedLog, aggregator: Aggregator) -> CrossedVotes:

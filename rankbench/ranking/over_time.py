@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankbench.core.runtime import LOG_SEED, one_blas_thread, settle_runtime
 from rankbench.core.spec import parse
 from rankbench.core.text import count_text
+from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.times import (
     TimeUnit,
@@ -128,6 +129,8 @@ def scores_over_time(
     unit: TimeUnit | None = None,
     since: str = "",
     columns: str = "",
+    words: str = "",
+    reading: AnyReading | None = None,
     reader: str = "",
     keep: Filter = NO_FILTER,
     control: str = "",
@@ -151,7 +154,7 @@ def scores_over_time(
     since : str
         The first time that begins here or later is *then*, as ``2024``, ``2024-Q2``, ``2024-03``, ``2024-03-31`` or
         ``2024-03-31T12:00``; a number where times are numbers. By default that of the median vote.
-    columns, reader : str
+    columns, words, reading, reader
         See `rankbench.aggregate`.
     keep : Filter
         Rows, items and judges to keep.
@@ -169,8 +172,9 @@ def scores_over_time(
         It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
     """
     settle_runtime()
-    columns = with_told(columns, "control", control) if control else columns
-    source = open_log(log, columns=columns, reader=reader, keep=keep)
+    meant = told(columns, words, reading) if words or reading else columns
+    meant = with_told(meant, "control", control) if control else meant
+    source = open_log(log, columns=meant, reader=reader, keep=keep)
     points = _points(method or default_of(source.table, "history"))
     if not method and not default_of(source.table, "history"):
         raise not_judged(source.name, source.table, "method")

@@ -15,6 +15,7 @@ from rankbench.core.text import count_text, listed
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import Ties
 from rankbench.data.readers.trec_tables import QrelsInMemory
+from rankbench.data.readings.find import AnyReading, told
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
@@ -139,6 +140,8 @@ def rank_scores(
     replicates: int = RESAMPLES_OF_SCORES,
     seed: int = LOG_SEED,
     columns: str = "",
+    words: str = "",
+    reading: AnyReading | None = None,
     reader: str = "",
     qrels: str | os.PathLike[str] | QrelsInMemory = "",
     loss: str = "",
@@ -166,8 +169,8 @@ def rank_scores(
         k of P(top k).
     replicates, seed : int
         Resamples, and their seed.
-    columns : str
-        Meanings of columns, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
+    columns, words, reading
+        See `rankbench.aggregate`: ``system=model,task=dataset,score=accuracy,seed=run``, or ``system=model,scores=*``.
     reader : str
         Reader of a file; chosen by its ending by default.
     qrels : path, mapping or frame
@@ -194,6 +197,7 @@ def rank_scores(
         An unknown method or task, or an option that is out of range.
     """
     settle_runtime()
+    columns = told(columns, words, reading) if words or reading else columns
     without = tuple(dict.fromkeys(without))
     if replicates < 2 or seed < 0 or top < 1:
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from rankbench.data.readings.formats import fitting, known_formats, named_format
 from rankbench.data.readings.question import columns_question
@@ -15,6 +18,7 @@ from rankbench.data.tables.cells import NUMBER
 from rankbench.data.tables.doubts import first_cells, looks
 from rankbench.data.tables.kinds import applied, check_roles, complete_shapes, shapes_of, table_kind_of, table_kinds
 from rankbench.errors import InputError, Unread
+from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.reading import NO_COLUMNS, Reading
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -53,8 +57,8 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         roles = {role for role, names in told.columns.items() if any(names)}
         if complete_shapes(roles, kinds):
             return _as_told(raw, told, kinds)
-        if (kept := beside(raw.path)) is not None:
-            reading = kept.adding(told)
+        if (file := _beside(raw.path)) is not None:
+            reading = reading_file(file).adding(told)
             return applied(_rows_of(raw, reading), reading, kinds)
         found, near = _by_formats(raw, told)
         if found is not None:
@@ -137,35 +141,32 @@ def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tu
     return (found[0][1] if found else None), near
 
 
-def beside(path: Path | None) -> Reading | None:
-    """Return the reading of the file that stands beside a file, or in a folder; None: there is none.
+def _beside(path: Path | None) -> Path | None:
+    """Return the reading file beside a file, or in a folder; None: there is none."""
+    if path is None:
+        return None
+    file = path / IN_FOLDER if path.is_dir() else path.with_name(path.name + ENDING)
+    return file if file.is_file() else None
+
+
+def reading_file(file: Path) -> Reading:
+    """Return the reading that a TOML file holds.
 
     Raises
     ------
     InputError
-        It is no reading.
+        It is not there, or no reading.
     """
-    if path is None:
-        return None
-    file = path / IN_FOLDER if path.is_dir() else path.with_name(path.name + ENDING)
-    if not file.is_file():
-        return None
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = tomllib.loads(existing(file).read_text(encoding="utf-8"))
         own = Reading.from_toml(data, file.name)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not TOML: {error}", path=file) from error
     except InputError as error:
         raise error.placed(file) from None
     check_roles(own)
-    if not own.format:
-        return own
-    return replace_source(named_format(own.format).reading.adding(own), file.name)
-
-
-def replace_source(reading: Reading, source: str) -> Reading:
-    """Return a reading that comes from another source."""
-    return reading.model_copy(update={"source": source})
+    whole = named_format(own.format).reading.adding(own) if own.format else own
+    return whole.model_copy(update={"source": file.name})
 
 
 def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
@@ -181,6 +182,47 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
         ]
         line += f"; not read: {', '.join(some)}{f', {len(unread) - _SHOWN} more' if len(unread) > _SHOWN else ''}"
     return f"{line}  ({read.reading.source})"
+
+
+def stated_values(read: ReadTable, raw: RawTable) -> dict[str, Any]:
+    """Return what the line states, as plain values: for JSON and stored results."""
+    reading = read.reading
+    found: dict[str, Any] = {"source": reading.source}
+    found |= {name: {key: list(own) for key, own in getattr(reading, name).items() if any(own)} for name in _STATED}
+    if file := _beside(raw.path):
+        found["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    unread = [name for name in raw.schema().names() if name not in reading.read()]
+    return {key: value for key, value in {**found, "rows": dict(read.counts), "not_read": unread}.items() if value}
+
+
+_STATED = ("columns", "words", "where", "unless", "turned")
+
+
+AnyReading: TypeAlias = Reading | str | os.PathLike[str]
+"""A reading, the name of a known format, or the path of a reading file."""
+
+
+def told(columns: str = "", words: str = "", reading: AnyReading | None = None) -> str:
+    """Return what is told of a table as one text: see `rankbench.interfaces.reading.Reading.text`.
+
+    Parameters
+    ----------
+    columns, words : str
+        ``role=name|name,...``, and ``meaning=word|word,...``.
+    reading : Reading, str or path, optional
+        The whole reading; the name of a known format; or the path of a reading file. The others add to it.
+
+    Raises
+    ------
+    InputError
+        A text is not in its grammar, or the file is no reading.
+    """
+    own = Reading.told(columns, words)
+    if reading is None:
+        return own.text()
+    if isinstance(reading, str) and reading in known_formats():
+        return own.model_copy(update={"format": reading}).text()
+    return (reading if isinstance(reading, Reading) else reading_file(Path(reading))).adding(own).text()
 
 
 def _brief(cells: Sequence[str]) -> str:

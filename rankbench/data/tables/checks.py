@@ -10,12 +10,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from rankbench.core.text import listed
 from rankbench.data.readers.frame_source import streamed
-from rankbench.data.readings.find import read_table, stated
+from rankbench.data.readings.find import read_table, stated, stated_values
 from rankbench.data.tables.kinds import table_kind, table_kind_of, table_kinds
 from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
@@ -107,6 +108,8 @@ class CheckedTable:
         The meanings of its columns, as they were applied.
     doubts : callable, optional
         Asks about the names of all items: see `rankbench.interfaces.table_check.RawTable`.
+    stated : mapping of str to object
+        The reading, with its source, counts of rows and columns that are not read, as plain values.
     """
 
     frame: pl.LazyFrame
@@ -115,6 +118,7 @@ class CheckedTable:
     notes: tuple[str, ...] = ()
     reading: Reading | None = None
     doubts: Callable[[Collection[str]], None] | None = None
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
 
 def checked_table(raw: RawTable, told: str = "", condition: Condition | None = None) -> CheckedTable:
@@ -153,7 +157,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
     left = tuple(name for name in found.reading.unread(names) if name not in used)
     notes = (stated(found, kind, given), *raw.notes, *found.notes)
-    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts)
+    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, stated_values(found, given))
 
 
 def _checked_by(kind: TableKind, table: RawTable) -> pl.LazyFrame:
