@@ -303,7 +303,7 @@ class _Votes:
         names = self.raw.schema().names()
         terms = covariate_terms(roles)
         roles |= control_roles(terms, names, roles)
-        query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
+        query = self.name(roles["query"]) if "query" in roles else pl.lit("all")
         columns = [query.alias("query_id"), *chosen]
         columns += [self.beside(role, roles[role]).alias(role) for role in _BESIDE if role in roles]
         columns += control_expressions(roles)
@@ -317,7 +317,7 @@ class _Votes:
             return days_of(self.raw, name, pattern)
         if role in ("weight", "count") and (form := form_of(self.reading)):
             return number_of(text_of(name), form, errors=False)
-        return pl.col(name)
+        return self.name(name) if role == "judge" else pl.col(name)
 
 
 def _read_pairs(votes: _Votes) -> ReadTable:
