@@ -126,7 +126,7 @@ class _Form:
     notes : tuple of str
         Notes on lines that are no rows.
     stray : bool
-        Whether lines end with two carriage returns, of which one is no part of a value.
+        Whether lines end with two carriage returns: one of them is no part of a value.
     """
 
     separator: str
