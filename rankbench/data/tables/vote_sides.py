@@ -192,12 +192,15 @@ def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
     Unread
     """
     winner, loser = reading.one("winner"), reading.one("loser")
-    if "name" in reading.words:
-        return
     among = _candidates(raw, reading.without("left", "right"))
+    if "name" in reading.words or len(among) < 2:
+        return
     with raw.reading():
+        cells = raw.frame.head(_SAMPLE).select(name_of(name).alias(name) for name in (winner, loser, *among)).collect()
+        first = {*cells[winner], *cells[loser]}
+        if not any(_by_words([*first], among, cells)):  # most files end here, read no further
+            return
         said = [_words(raw.frame, text_of(name), TIES) for name in (winner, loser)]
-        cells = raw.frame.head(_SAMPLE).select(name_of(name).alias(name) for name in among).collect()
     for pair in _by_words([*said[0], *said[1]], among, cells) if all(said) else ():
         sides = {"loser": ("",), "left": (pair.left,), "right": (pair.right,)}
         raise Unread(
