@@ -87,11 +87,13 @@ def _table(path: Path, form: _Form, blank: bool, lines: int) -> RawTable:
         has_header=headed,
         new_columns=None if headed else names,
         # Polars takes the quotes off a name, and leaves those within it doubled.
-        with_column_names=(lambda found: [name.replace('""', '"') for name in found]) if headed else None,
+        with_column_names=(lambda found: [name.replace('""', '"').rstrip("\r") for name in found]) if headed else None,
         skip_lines=form.skipped,
         infer_schema=False,
         glob=False,
     )
+    if form.stray:
+        raw = raw.with_columns(pl.last().str.strip_chars_end("\r"))
     if blank:
         spaces = pl.nth(0).str.strip_chars(" ").fill_null("") == ""
         others = [pl.nth(at).is_null() for at in range(1, len(names))]
@@ -123,6 +125,8 @@ class _Form:
         Some rows after it.
     notes : tuple of str
         Notes on lines that are no rows.
+    stray : bool
+        Whether lines end with two carriage returns: one of them is no part of a value.
     """
 
     separator: str
@@ -131,6 +135,7 @@ class _Form:
     first: list[str]
     rows: list[list[str]]
     notes: tuple[str, ...]
+    stray: bool = False
 
     @classmethod
     def of_file(cls, path: Path) -> _Form:
@@ -153,7 +158,8 @@ class _Form:
             rows = list(islice(csv.reader(rest, delimiter=separator), _LOOKED_AT))
         except csv.Error:
             rows = []
-        return cls(separator, skipped, line, _names(line, separator, path, skipped + 1), rows, tuple(notes))
+        names, stray = _names(line, separator, path, skipped + 1), lines[skipped].endswith("\r\r")
+        return cls(separator, skipped, line, names, rows, tuple(notes), stray)
 
 
 def _is_comment(lines: Sequence[str]) -> bool:
@@ -168,9 +174,8 @@ def _is_comment(lines: Sequence[str]) -> bool:
 def _like_others(path: Path, form: _Form) -> Unread | None:
     """Return the question whether the first row names the columns, where it looks like the others; None: it does."""
     names = form.first
-    numbered = names == [str(number) for number in range(len(names))]
     again = [name for at, name in enumerate(names) if name and any(row[at : at + 1] == [name] for row in form.rows)]
-    if len(names) < 2 or numbered or not again or are_known(names):
+    if len(names) < 2 or not again or are_known(names):
         return None
     return Unread(
         f"does the first row name the columns, or is it one as the others? {short_repr(again[0])} stands below as well",

@@ -22,7 +22,7 @@ _SHOWN = 6
 """Values of a column that are shown."""
 
 _HUGE = 1e30
-_SCORELINE = r"^-?\d{1,3}\s*[-:\u2013]\s*-?\d{1,3}$"
+_SCORELINE = r"^(-?\d{1,3})\s*[-:\u2013]\s*(-?\d{1,3})$"
 _FLAGS = ("true", "false", "yes", "no")
 
 
@@ -291,7 +291,7 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
     """
     cells = first_cells(raw, reading.unread(raw.schema().names()))
     # A column without a name has no role: it is an index.
-    facts = {name: looks(texts) for name, texts in cells.items() if name.strip() and is_fact(texts)}
+    facts = {name: looks(texts) + _apart(texts) for name, texts in cells.items() if name.strip() and is_fact(texts)}
     if facts:
         what = "what is this column" if len(facts) == 1 else "what are these columns"
         raise Unread(
@@ -302,6 +302,16 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
             shown=shown_columns(facts),
             path=raw.path,
         )
+
+
+def _apart(cells: Sequence[str]) -> str:
+    """Return which number of a column, or of scores such as 3-1, may be a code: of games that were not played."""
+    texts = [re.fullmatch(_SCORELINE, cell) for cell in cells]
+    parts = [part for match in texts if match for part in match.groups()] or [
+        cell for cell in cells if re.fullmatch(NUMBER, cell)
+    ]
+    odd = code_among(sorted({float(part) for part in parts}))
+    return "" if odd is None else f"  ({odd:g} stands apart: a code, of rows that do not count?)"
 
 
 def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:

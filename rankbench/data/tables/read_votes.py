@@ -40,10 +40,10 @@ from rankbench.data.tables.vote_outcomes import (
     with_flag,
     with_numbers,
 )
-from rankbench.data.tables.vote_sides import shown_items, with_sides, words_of_sides
+from rankbench.data.tables.vote_sides import refuse_named_sides, shown_items, with_sides, words_of_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread
-from rankbench.interfaces.reading import Names, Reading
+from rankbench.interfaces.reading import Names, Reading, names_text
 from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
@@ -68,9 +68,28 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     raw, several = _a_row_each(raw, said)
     frame, joined = with_joined(raw.frame, several)
     raw = replace(raw, frame=frame)
+    _refuse_unused(raw, joined)
     found = _read_pairs(_Votes(raw, joined)) if joined.one("loser") else _read_sides(_Votes(raw, joined))
     columns = {role: names for role, names in said.columns.items() if len(names) > 1}
     return replace(found, reading=found.reading.with_(columns))
+
+
+_USED_BY = {
+    "tie": ("winner", "left_won", "left_wins"),
+    "ties": ("left_wins",),
+    "first": ("loser",),
+    "rest_of_vote": ("loser",),
+}
+"""Roles that are read beside some others alone."""
+
+
+def _refuse_unused(raw: RawTable, reading: Reading) -> None:
+    """Ask about a column that has a role, and is not read beside what says who won."""
+    for role, others in _USED_BY.items():
+        if (name := reading.one(role)) and not any(map(reading.one, others)):
+            what = f"{short_repr(name)} is the {role}, which is read beside {listed(list(others))} alone"
+            step = f"--columns {role}= reads the votes without it"
+            raise Unread(what, step, code="roles", path=raw.path, column=name)
 
 
 def votes_as_read(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
@@ -303,7 +322,7 @@ class _Votes:
         names = self.raw.schema().names()
         terms = covariate_terms(roles)
         roles |= control_roles(terms, names, roles)
-        query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
+        query = self.name(roles["query"]) if "query" in roles else pl.lit("all")
         columns = [query.alias("query_id"), *chosen]
         columns += [self.beside(role, roles[role]).alias(role) for role in _BESIDE if role in roles]
         columns += control_expressions(roles)
@@ -317,7 +336,7 @@ class _Votes:
             return days_of(self.raw, name, pattern)
         if role in ("weight", "count") and (form := form_of(self.reading)):
             return number_of(text_of(name), form, errors=False)
-        return pl.col(name)
+        return self.name(name) if role == "judge" else pl.col(name)
 
 
 def _read_pairs(votes: _Votes) -> ReadTable:
@@ -326,6 +345,7 @@ def _read_pairs(votes: _Votes) -> ReadTable:
     reading, (winner, loser) = votes.reading, votes.sides
     if reading.source.startswith("standard"):
         _refuse_sorted_numbers(votes.raw, winner, loser)
+        refuse_named_sides(votes.raw, reading)
     votes.counted()
     tie = reading.one("tie")
     table = replace(votes.table(_pair_columns(votes), votes.out), doubts=partial(votes.refuse_items, votes.out))
@@ -424,9 +444,22 @@ def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: in
         raise blank_cell(blank[0], path, row, column, more=("tie",) if named else ())
     shown = " and ".join(short_repr(text) for text in texts)
     odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
-    step = f"{missing_step(odd)} leaves such rows out"
     code = "word" if named else "number"
+    step = _number_step(votes.reading, odd) or f"{missing_step(odd)} leaves such rows out"
     raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
+
+
+def _number_step(reading: Reading, odd: str) -> str:
+    """Return what to say of numbers that are written otherwise, or are words; empty: a cell is neither."""
+    if re.fullmatch(r"[+-]?\d+,\d+", odd) and not form_of(reading):
+        return '--columns numbers="1.234,5" (or 1,234.5) says how 1234.5 is written'
+    for role in ("points", "preference", "margin"):
+        if name := reading.one(role):
+            words = names_text({side: ("____",) for side in (*reading.all("left"), *reading.all("right"), "tie")})
+            margin = f"; --columns {names_text({'margin': (name,)})} if it is above 0 where the left won, else below"
+            also = margin if role == "preference" else ""
+            return f"--columns {names_text({'winner': (name,)})} --words {words} says what its words mean{also}"
+    return ""
 
 
 def _different(votes: _Votes) -> pl.DataFrame:

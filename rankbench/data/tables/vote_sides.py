@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, says, text_of
+from rankbench.data.tables.cells import EMPTY, is_flat, is_nothing, name_of, plain_word_of, says, text_of
 from rankbench.errors import InputError, Unread, nearest
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -150,10 +150,12 @@ def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Si
     columns = {name: cells[name] for name in among}
     says_name = {name: columns[name] == cells["\0said"] for name in among}
     tied = cells["\0said"].str.to_lowercase().is_in([word.lower() for word in ties])
+    # So is a side that says nothing.
+    blank = {name: columns[name].str.to_lowercase().is_in(list(EMPTY)) for name in among}
     likely = [
         (x, y)
         for x, y in combinations(among, 2)
-        if bool((says_name[x] | says_name[y] | tied).all())
+        if bool((says_name[x] | says_name[y] | tied | blank[x] | blank[y]).all())
         and bool((says_name[x] | says_name[y]).any())
         and not bool((columns[x] == columns[y]).all())
     ]
@@ -174,13 +176,41 @@ def _whole(
     facts = []
     for at, (x, y, how) in enumerate(pairs):
         left, right = name_of(x), name_of(y)
-        fits = (left != "") & (right != "")
-        if how == "items":
-            fits &= (said == left) | (said == right) | tied
-        facts.append(fits.all().alias(str(at)))
+        blank = is_nothing(left) | is_nothing(right)
+        fits = (said == left) | (said == right) | tied | blank if how == "items" else pl.lit(value=True)
+        facts.append((fits.all() & (blank.mean() < 0.5)).alias(str(at)))
     if facts:
         fit = rows.select(facts).collect(engine="streaming").row(0)
         yield from (pair for pair, true in zip(pairs, fit, strict=True) if true)
+
+
+def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
+    """Ask where winners and losers are words that name two other columns: 1 and 2 of ``player1`` and ``player2``.
+
+    Raises
+    ------
+    Unread
+    """
+    winner, loser = reading.one("winner"), reading.one("loser")
+    among = _candidates(raw, reading.without("left", "right"))
+    if "name" in reading.words or len(among) < 2:
+        return
+    with raw.reading():
+        cells = raw.frame.head(_SAMPLE).select(name_of(name).alias(name) for name in (winner, loser, *among)).collect()
+        first = {*cells[winner], *cells[loser]}
+        if not any(_by_words([*first], among, cells)):  # most files end here, read no further
+            return
+        said = [_words(raw.frame, text_of(name), TIES) for name in (winner, loser)]
+    for pair in _by_words([*said[0], *said[1]], among, cells) if all(said) else ():
+        sides = {"loser": ("",), "left": (pair.left,), "right": (pair.right,)}
+        raise Unread(
+            f"{short_repr(winner)} and {short_repr(loser)} say {listed(said[0])}: names of items, or of the columns "
+            f"{short_repr(pair.left)} and {short_repr(pair.right)}?",
+            f"--columns {names_text(sides)} if they name the columns; --words name=* if they are names of items",
+            code="ambiguous",
+            path=raw.path,
+            column=winner,
+        )
 
 
 def _words(rows: pl.LazyFrame, said: pl.Expr, ties: Sequence[str]) -> list[str]:
@@ -254,6 +284,8 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
         words = counted.collect(engine="streaming").rows()
     if all(sides) and (odd := _capitals(raw, rows, winner, sides)) is not None:
         return odd
+    if all(sides) and (other := _other_words(raw, rows, winner, sides)) is not None:
+        return other
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
     more = ", .." if len(words) > _SHOWN else ""
     blanks = {side or role: ("____",) for side, role in zip(sides, ("LEFT", "RIGHT"), strict=True)}
@@ -265,6 +297,22 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
         path=raw.path,
         column=winner,
     )
+
+
+def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
+    """Return the question of what words beside names of items mean; None: most rows do not name one of their items."""
+    said = name_of(winner)
+    odd = (said != name_of(sides[0])) & (said != name_of(sides[1])) & ~says(text_of(winner), TIES)
+    with raw.reading():
+        counted = rows.group_by(said.alias("said"), odd.alias("odd")).len().collect(engine="streaming")
+    words = counted.filter("odd").sort("len", "said", descending=[True, False])
+    if words["len"].sum() * 2 > counted["len"].sum():
+        return None
+    first = words.select("said", "len").head(_SHOWN).rows()
+    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in first)
+    what = f"beside names of items the column says {shown}{', ..' if words.height > _SHOWN else ''}"
+    step = f"--words {names_text({'tie': ('____',), 'missing': ('____',)})}"
+    return Unread(what, step, code="words", path=raw.path, column=winner)
 
 
 def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
