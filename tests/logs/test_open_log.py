@@ -16,11 +16,13 @@ from drawn_votes import two_items
 
 import rankbench
 from rankbench.cli import main
+from rankbench.core.spec import parse
 from rankbench.data.readers import choose
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import SpecError
 from rankbench.interfaces.table_check import RawTable
-from rankbench.logs.open import open_log, raw_log
+from rankbench.logs.log_filter import Filter
+from rankbench.logs.open import open_log, own_log, raw_log
 
 
 @pytest.fixture
@@ -94,6 +96,21 @@ def test_a_log_is_opened_once_for_whatever_is_asked(judged: Path, monkeypatch: p
         assert calls == {"raw": 1, "sniff": 1}
 
 
+def test_a_score_table_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"s{i},t{j},{(7 * i + 3 * j * j) % 11}\n" for i in range(4) for j in range(9))
+    path = written(tmp_path / "scores.csv", f"system,task,score\n{rows}")
+    paths, raw = list[Path](), CsvReader.raw
+    monkeypatch.setattr(CsvReader, "raw", lambda self, path: paths.append(path) or raw(self, path))
+    own = hashlib.sha256(path.read_bytes()).hexdigest()
+    for log in (str(path), f"{path}:reader=csv", str(tmp_path / "*.csv")):
+        paths.clear()
+        found = rankbench.audit(log)
+        assert (len(paths), found.sha256()) == (1, own)
+        paths.clear()
+        assert rankbench.rank(log).facts["sha256"] == own
+        assert len(paths) == 1
+
+
 def test_a_data_set_is_read_once_in_several_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     paths, raw = list[Path](), CsvReader.raw
     monkeypatch.setattr(CsvReader, "raw", lambda self, path: paths.append(path) or raw(self, path))
@@ -116,6 +133,20 @@ def test_what_a_name_tells_of_columns_holds_beside_what_is_said(judged: Path) ->
     assert raw.opened("judge=").asked == "judge="
     found = rankbench.aggregate(f'{judged}:columns="judge=lang"', control="length")
     assert found.table.equals(rankbench.aggregate(judged, columns="judge=lang", control="length").table)
+
+
+def test_a_filter_of_a_log_with_told_columns_is_read_back(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(judged.parent)
+    keep = Filter(where="lang == 'en'", without=("m0",), min_votes=2)
+    log = own_log("judged.csv", columns="judge=lang,weight=", reader="csv:header=true", keep=keep)
+    text = 'judged.csv:reader=csv(header=true),columns="judge=lang,weight="'
+    assert str(parse(str(log)).params["log"]) == text
+    again = own_log(str(log))
+    assert (str(again), again.fingerprint()) == (str(log), log.fingerprint())
+    assert again.scan().collect().equals(log.scan().collect())
+    assert rankbench.scan(str(log)).collect().equals(log.scan().collect())
+    assert again.assumptions() == log.assumptions()
+    assert "where lang == 'en'" in log.assumptions()[0]
 
 
 def test_columns_with_fixed_names_are_told_nothing(tmp_path: Path) -> None:
