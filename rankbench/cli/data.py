@@ -9,19 +9,22 @@ from typing import Any
 
 import click
 
-from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option, reading_options
+from rankbench.cli.ask_reading import asked_log
+from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.text import count_text, listed
 from rankbench.data.cards import Card, cards
 from rankbench.data.convert import convert as run
 from rankbench.data.fetch import card_folder, fetch, locate
 from rankbench.data.readers.remote import shown_log
+from rankbench.data.readings.draft import draft, kept_reading, reading_path, write_reading
 from rankbench.descriptions.describe import describe as summarize
-from rankbench.errors import InputError, SpecError, nearest
+from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.interfaces.reading import names_text
 from rankbench.logs.log_filter import Filter
-from rankbench.logs.open import open_log
+from rankbench.logs.open import open_log, raw_log
+from rankbench.logs.opened import OpenedLog
 from rankbench.plugin import manager
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.covariates import offered_controls
@@ -102,11 +105,20 @@ def verify(name: str | None) -> Answer:
 @click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
 @reading_options
 @filter_options
+@click.option(
+    "--write-reading",
+    "keep_reading",
+    is_flag=True,
+    help="Write what columns mean into FILE.reading.toml; a draft, where that is asked.",
+)
+@click.option("--ask", is_flag=True, help="Ask what columns mean, at most five questions, and write it beside FILE.")
 @answering
-def describe(table: str, reader: str, columns: str, **kept: Any) -> Answer:
+def describe(table: str, reader: str, columns: str, keep_reading: bool, ask: bool, **kept: Any) -> Answer:
     """Describe a file, a folder of shards or a data set, with the role of each column."""
     keep = Filter.from_options(**kept)
-    source = open_log(table, columns=columns, reader=reader, keep=keep)
+    source = _read_and_kept(table, reader, columns, ask=ask) if keep_reading or ask else None
+    if source is None or keep:
+        source = open_log(table, columns=columns, reader=reader, keep=keep)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
         position = summary.facts.get("position")
@@ -131,10 +143,10 @@ def describe(table: str, reader: str, columns: str, **kept: Any) -> Answer:
 @click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
 @click.argument("destination", metavar="DST", type=click.Path(path_type=Path))
 @click.option("--shards", default=16, show_default=True, type=click.IntRange(1, 99_999), help="Number of files.")
-@reader_option
+@reading_options
 @click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
 @answering
-def convert(source: Path, destination: Path, shards: int, reader: str, force: bool) -> Answer:
+def convert(source: Path, destination: Path, shards: int, reader: str, columns: str, force: bool) -> Answer:
     """Stream a file of any size to a folder of Parquet shards."""
     done = [0]
 
@@ -143,11 +155,39 @@ def convert(source: Path, destination: Path, shards: int, reader: str, force: bo
 
     chosen = manager.get(Reader, reader) if reader else None
     with heartbeat(lambda: count_text(done[0], "row")):
-        manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
+        manifest = run(source, destination, shards=shards, force=force, reader=chosen, told=columns, progress=progress)
     counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
     rows, queries, files = map(count_text, counts.values(), ("row", "query", "shard"))
     said = f"{rows} of {queries} in {files}: {destination}"
     return Answer({"folder": str(destination), "table": manifest.table, **counts}, [said])
+
+
+def _read_and_kept(table: str, reader: str, columns: str, *, ask: bool) -> OpenedLog:
+    """Return an opened file, whose reading is written beside it; a draft where rankbench asks.
+
+    Raises
+    ------
+    InputError
+        It is no file, or its reading is there already.
+    Unread
+        The draft is written: it says where.
+    """
+    raw = raw_log(table, reader)
+    if raw.path is None or raw.held is None:
+        raise InputError("only a file, or a folder, has a reading beside it", path=raw.name)
+    if (file := reading_path(raw.path)).exists():
+        raise InputError("it is there already; remove it, or edit it", path=file)
+    try:
+        source = asked_log(raw, columns) if ask else raw.opened(columns)
+    except Unread as error:
+        if ask:
+            raise
+        file = write_reading(raw.path, draft(raw.held))
+        more = f"{error.message}\n  a draft is in {file}: move columns to their roles"
+        raise Unread(more, code=error.code, path=raw.path) from None
+    if source.reading is not None:
+        click.echo(f"{write_reading(raw.path, kept_reading(source.reading, raw.held.schema().names()))}", err=True)
+    return source
 
 
 def _reading(role: str, name: str) -> str:

@@ -19,9 +19,12 @@ import polars as pl
 from rankbench.core.text import listed
 from rankbench.data.readers.choose import choose_reader, is_pattern, part_files
 from rankbench.data.readers.parquet import MANIFEST, Manifest, Shard, ShardedFile, shards_of
-from rankbench.data.tables.checks import table_of
+from rankbench.data.tables.checks import checked_table, table_of
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader
+
+READING = "rankbench.reading"
+"""Key of a shard's metadata for the reading by which it was made, in TOML."""
 
 _SPOOL_BYTES = 96 << 20
 _ROW_GROUP_VALUES = 4 << 20
@@ -34,6 +37,7 @@ def convert(
     shards: int = 16,
     force: bool = False,
     reader: Reader | None = None,
+    told: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Manifest:
     """Convert a file to a folder of shards with a manifest.
@@ -52,6 +56,8 @@ def convert(
         Replace `destination` if it is a folder of shards already.
     reader : Reader, optional
         Chosen by ending or content by default.
+    told : str
+        Meanings of columns: see `rankbench.interfaces.reading.Reading.text`. The shards hold the reading.
     progress : callable, optional
         Called with the number of rows read so far.
 
@@ -74,7 +80,9 @@ def convert(
         work = Path(beside.name)
         with _writing(destination):
             spool = _Spool(work / "spool", shards)
-        for frame in reader.batches(source):
+        table = checked_table(reader.raw(source), told)
+        streamed = table.frame.collect_batches(maintain_order=True, engine="streaming")
+        for frame in reader.batches(source) if table.reading is None else streamed:
             with _writing(destination):
                 spool.add(frame)
             if progress is not None:
@@ -85,8 +93,11 @@ def convert(
         with _writing(destination):
             spool.flush()
             whole.mkdir()
-            made = tuple(_join(spool, shard, whole) for shard in range(shards))
-        manifest = _manifest(source, reader, spool.schema, made)
+            reading = "" if table.reading is None else table.reading.to_toml()
+            made = tuple(_join(spool, shard, whole, reading) for shard in range(shards))
+        manifest = _manifest(source, reader, spool.schema, made).model_copy(
+            update={"reading": " ".join(table.notes[:1])}
+        )
         with _writing(destination):
             manifest.save(whole)
             # Once more: others may have written there meanwhile.
@@ -196,19 +207,21 @@ class _Spool:
         self.held = 0
 
 
-def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
-    """Write one shard's file and return its entry; its spool files are removed."""
+def _join(spool: _Spool, shard: int, folder: Path, reading: str) -> Shard:
+    """Write one shard's file, which holds the reading, and return its entry; its spool files are removed."""
+    held = {READING: reading} if reading else None
     schema = spool.schema or pl.Schema()
     x = schema.get("x")
     path = folder / f"shard-{shard:05}.parquet"
     if not (files := spool.files[shard]):
-        pl.DataFrame(schema=schema).write_parquet(path)
+        pl.DataFrame(schema=schema).write_parquet(path, metadata=held)
         return Shard(file=path.name, rows=0, queries=0)
     rows = pl.scan_parquet(files, glob=False)
     if not table_of(schema).together:
         rows = rows.sort("query_id", maintain_order=True)
     width = x.size if isinstance(x, pl.Array) else len(schema)
-    rows.sink_parquet(path, row_group_size=max(1024, _ROW_GROUP_VALUES // width), maintain_order=True)
+    size = max(1024, _ROW_GROUP_VALUES // width)
+    rows.sink_parquet(path, row_group_size=size, maintain_order=True, metadata=held)
     for file in files:
         file.unlink()
     counts = (

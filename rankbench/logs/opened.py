@@ -56,6 +56,8 @@ class RawLog:
     sha256 : callable
         Returns the sha256 of the file, of the files of the folder with their names, or of the data set; None: the log
         is no file. Raises an InputError if a file is another one than it was when the log was opened.
+    held : RawTable, optional
+        The table under its own columns.
     """
 
     name: str
@@ -64,6 +66,7 @@ class RawLog:
     told: str = ""
     parquet: bool = False
     sha256: Callable[[], str | None] = no_file
+    held: RawTable | None = None
 
     def opened(self, columns: str = "", keep: Filter = NO_FILTER) -> OpenedLog:
         """Return the log with its columns read, and the rows, items and judges that are kept.
@@ -213,7 +216,7 @@ def raw_file(path: Path, reader: Reader, told: str = "") -> RawLog:
     sha256 = partial(_unchanged_sha256, path, _marks(path))
     with readable(path):
         raw = reader.raw(path)
-    return RawLog(path.name, path, partial(checked_table, raw), told, reader.parquet, sha256)
+    return RawLog(path.name, path, partial(checked_table, raw), told, reader.parquet, sha256, raw)
 
 
 def raw_remote(address: str, raw: RawTable, told: str = "") -> RawLog:

@@ -58,10 +58,11 @@ class ParquetReader(TableReader):
     def raw(self, path: Path) -> RawTable:
         """Return the table; see `Reader.raw`."""
         if existing(path).is_dir():
-            shards = Manifest.load(path).scan(path)
+            manifest = Manifest.load(path)
+            shards, notes = manifest.scan(path), tuple(filter(None, [manifest.reading]))
             # Shards that were made before times were typed hold texts.
             typed = shards.collect_schema().get("time") != pl.String
-            return RawTable(shards if typed else checked(shards, path=path), path, in_schema=True)
+            return RawTable(shards if typed else checked(shards, path=path), path, in_schema=True, notes=notes)
         with readable(path):
             check_row_groups(path)
         return RawTable(pl.scan_parquet(path, glob=False), path)
@@ -102,6 +103,8 @@ class Manifest(Record):
     shards : tuple of Shard
         Queries by `rankbench.data.readers.parquet.shard_of`.
     source : Source
+    reading : str
+        The line that states how the source was read.
     """
 
     format: Literal["rankbench-shards/1"] = "rankbench-shards/1"
@@ -112,6 +115,7 @@ class Manifest(Record):
     queries: int = Field(ge=0)
     shards: tuple[Shard, ...] = Field(min_length=1)
     source: ShardedFile
+    reading: str = ""
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from rankbench.core.text import listed
 from rankbench.data.readings.formats import fitting, known_formats, named_format
 from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
@@ -19,7 +20,7 @@ from rankbench.data.tables.doubts import first_cells, looks
 from rankbench.data.tables.kinds import applied, check_roles, complete_shapes, shapes_of, table_kind_of, table_kinds
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.dataset import existing
-from rankbench.interfaces.reading import NO_COLUMNS, Reading
+from rankbench.interfaces.reading import NO_COLUMNS, Reading, names_text
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
@@ -58,8 +59,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         if complete_shapes(roles, kinds):
             return _as_told(raw, told, kinds)
         if (file := _beside(raw.path)) is not None:
-            reading = reading_file(file).adding(told)
-            return applied(_rows_of(raw, reading), reading, kinds)
+            return _as_kept(raw, file, told, kinds)
         found, near = _by_formats(raw, told)
         if found is not None:
             return found
@@ -70,6 +70,23 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         if roles - NO_COLUMNS - {role for kind in kinds for role in kind.beside}:
             table_kind_of(told, kinds)
         raise columns_question(raw, kinds, near)
+
+
+def _as_kept(raw: RawTable, file: Path, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
+    """Return a table as the reading file beside it says; a column that the file does not name is asked about."""
+    reading = reading_file(file).adding(told)
+    table = _rows_of(raw, reading)
+    found = applied(table, reading, kinds)
+    if new := found.reading.unread(table.schema().names()):
+        raise Unread(
+            f"{file.name} does not say what {'the column' if len(new) == 1 else 'the columns'} {listed(new)} "
+            f"{'is' if len(new) == 1 else 'are'}",
+            f"give {'it' if len(new) == 1 else 'each'} a role there, or add to ignore, or --columns "
+            + names_text({"ignore": tuple(new)}),
+            code="unread",
+            path=raw.path,
+        )
+    return found
 
 
 def _rows_of(raw: RawTable, reading: Reading) -> RawTable:

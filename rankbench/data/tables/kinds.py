@@ -102,6 +102,8 @@ def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
     """Return the question of what is missing beside the roles that were said."""
     roles = {role for role, names in reading.columns.items() if any(names)}
     every = [(kind, shape) for kind in kinds for shape in shapes_of(kind)]
+    if not roles - NO_COLUMNS:
+        return Unread("no column has a role", "--columns ROLE=____, as left=____,right=____,winner=____", code="roles")
     kind, shape = max(every, key=lambda one: (len(roles & set(one[1])), -len(one[1])))
     missing = [role for role in shape if role not in roles]
     step = "--columns " + ",".join(f"{role}=____" for role in missing)
