@@ -87,6 +87,8 @@ class Audit:
         Remarks on how the data were read and ranked.
     filter : dict
         Parts of the filter that were asked for.
+    reading : dict
+        How the columns were read: see `rankbench.data.tables.checks.CheckedTable`.
     sha256 : callable
         See `rankbench.logs.opened.RawLog`.
     """
@@ -99,6 +101,7 @@ class Audit:
     probes: tuple[Probe, ...]
     notes: tuple[str, ...] = ()
     filter: dict[str, Any] = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
     sha256: Callable[[], str | None] = field(default=no_file, repr=False)
 
     @property
@@ -120,6 +123,7 @@ class Audit:
             "method": self.method,
             "data": self.data,
             "seed": self.seed,
+            **({"reading": self.reading} if self.reading else {}),
             **({"filter": self.filter} if self.filter else {}),
             "first": self.first,
             "may_be_first": self.may_be_first,
@@ -210,7 +214,9 @@ def audit(
     data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
     probes = tuple(probe(board) for probe in VOTE_PROBES)
     first, open_to = board.items[board.first], [board.items[i] for i in board.may_be_first]
-    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), keep.as_dict(), raw.sha256)
+    read = dict(source.stated)
+    asked = keep.as_dict(), read, raw.sha256
+    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), *asked)
 
 
 def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBoard, list[str]]:
@@ -300,5 +306,6 @@ def _audit_scores(raw: RawLog, method: str, *, columns: str, lower: Sequence[str
         with_levels(probes),
         ranking.notes,
         keep.as_dict(),
+        dict(source.stated),
         raw.sha256,
     )

@@ -126,6 +126,7 @@ def describe(table: str, reader: str, columns: str, keep_reading: bool, ask: boo
         controls = offered_controls(source, side)
     read, left, notes = dict(source.columns), list(source.left), list(source.notes)
     said: dict[str, object] = {"columns": read, "columns_left_out": left} if read else {}
+    said |= {"reading": dict(source.stated)} if source.stated else {}
     said |= ({"controls": controls} if controls else {}) | ({"filter": keep.as_dict()} if keep else {})
     record = summary.as_dict() | said | ({"notes": notes} if notes else {})
     offer = f"--control {shlex.quote(', '.join(controls))} (aggregate and run)" if controls else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -115,6 +115,8 @@ class ScoresRead:
     sha256, measure, loss : str
         Digest of the files; the column of all scores; the measure of runs, empty for a table.
     missing : {"tasks", "systems", "zero"}
+    stated : mapping of str to object
+        The reading of a table, as plain values.
     notes, left_out : list of str
         Notes on reading, and on what `without` leaves out.
     """
@@ -127,6 +129,7 @@ class ScoresRead:
     missing: Missing
     notes: list[str]
     left_out: list[str]
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
 
 def scores_read(
@@ -146,7 +149,7 @@ def scores_read(
     missing = missing or ("zero" if judging else "tasks")
     if missing not in ("tasks", "systems", *(["zero"] if judging else [])):
         raise SpecError(f"missing must be 'tasks' or 'systems', or 'zero' with qrels, not {missing!r}")
-    path, measure = None, ""
+    path, measure, stated = None, "", dict[str, Any]()
     if judging:
         if columns or reader or where:
             raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
@@ -158,11 +161,11 @@ def scores_read(
         raw = raw_log(scores, reader)  # type: ignore[arg-type]  # refuses others
         source, table = read_scores(raw, columns, without, where)
         path, digest = raw.path, raw.sha256() or scores_digest(table)
-        measure = source.columns.get("score", "")
+        measure, stated = source.columns.get("score", ""), dict(source.stated)
         said = [*source.notes, *([f"columns are not read: {listed(source.left)}"] if source.left else [])]
     with readable(path):
         read, left = reduced(table, without)
-    return ScoresRead(read, path, digest, measure, loss, missing, said, left)
+    return ScoresRead(read, path, digest, measure, loss, missing, said, left, stated)
 
 
 def read_scores(

@@ -255,6 +255,7 @@ def rank_scores(
             for method in asked
         },
         "sha256": found.sha256,
+        **({"reading": dict(found.stated)} if found.stated else {}),
         "loss": found.loss or None,
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
