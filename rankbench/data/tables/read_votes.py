@@ -13,6 +13,7 @@ import polars as pl
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
+    NUMBER,
     cell_at,
     first_row,
     form_of,
@@ -445,21 +446,22 @@ def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: in
     shown = " and ".join(short_repr(text) for text in texts)
     odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
     code = "word" if named else "number"
-    step = _number_step(votes.reading, odd) or f"{missing_step(odd)} leaves such rows out"
+    leave_out = [] if re.fullmatch(NUMBER, odd) and not named else [f"{missing_step(odd)} leaves such rows out"]
+    step = "; ".join([*leave_out, *_number_steps(votes.reading, odd)]) or f"{missing_step(odd)} leaves such rows out"
     raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
 
 
-def _number_step(reading: Reading, odd: str) -> str:
-    """Return what to say of numbers that are written otherwise, or are words; empty: a cell is neither."""
+def _number_steps(reading: Reading, odd: str) -> list[str]:
+    """Return what to say of numbers that are written otherwise, or are words."""
     if re.fullmatch(r"[+-]?\d+,\d+", odd) and not form_of(reading):
-        return '--columns numbers="1.234,5" (or 1,234.5) says how 1234.5 is written'
+        return ['--columns numbers="1.234,5" (or 1,234.5) says how 1234.5 is written']
     for role in ("points", "preference", "margin"):
         if name := reading.one(role):
             words = names_text({side: ("____",) for side in (*reading.all("left"), *reading.all("right"), "tie")})
             margin = f"; --columns {names_text({'margin': (name,)})} if it is above 0 where the left won, else below"
             also = margin if role == "preference" else ""
-            return f"--columns {names_text({'winner': (name,)})} --words {words} says what its words mean{also}"
-    return ""
+            return [f"--columns {names_text({'winner': (name,)})} --words {words} says what its words mean{also}"]
+    return []
 
 
 def _different(votes: _Votes) -> pl.DataFrame:
