@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -282,9 +283,10 @@ def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.boo
     place = {name: at for at, name in enumerate(names)}
     found = np.zeros(len(names), np.bool_)
     for name, at in place.items():
-        parts = [(name[:k], name[k:]) for k in range(1, len(name))]
-        for other, more in (*parts, *((end, start) for start, end in parts)):
-            if other in place and re.search(r"[^\W\d_]", more):
+        # A part may stand before, behind or within: acc_stderr,none of acc,none.
+        for start, end in combinations(range(len(name) + 1), 2):
+            other, more = name[:start] + name[end:], name[start:end]
+            if other and other in place and re.search(r"[^\W\d_]", more):
                 both = np.abs(values[[place[other], at]])
                 both = both[:, ~np.isnan(both).any(axis=0)]
                 found[at] |= both.shape[1] > 1 and bool((both[1] * _SMALL < both[0]).all())
