@@ -142,7 +142,7 @@ def test_a_line_of_spaces_is_blank(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=rf"spaces\.csv:{line}: the line is blank; remove it"):
             read(path)
     path.write_text("winner\tloser\na\tb\n\t\n")  # of two values, which are not there
-    with pytest.raises(InputError, match=r"spaces\.csv:3 .*the value is missing"):
+    with pytest.raises(InputError, match=r"spaces\.csv:3 .*the cell is empty"):
         read(path)
 
 

@@ -291,7 +291,7 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
     """
     cells = first_cells(raw, reading.unread(raw.schema().names()))
     # A column without a name has no role: it is an index.
-    facts = {name: looks(texts) + _apart(texts) for name, texts in cells.items() if name.strip() and is_fact(texts)}
+    facts = {name: looks(texts) + _code_text(texts) for name, texts in cells.items() if name.strip() and is_fact(texts)}
     if facts:
         what = "what is this column" if len(facts) == 1 else "what are these columns"
         raise Unread(
@@ -304,7 +304,7 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
         )
 
 
-def _apart(cells: Sequence[str]) -> str:
+def _code_text(cells: Sequence[str]) -> str:
     """Return which number of a column, or of scores such as 3-1, may be a code: of games that were not played."""
     texts = [re.fullmatch(_SCORELINE, cell) for cell in cells]
     parts = [part for match in texts if match for part in match.groups()] or [
