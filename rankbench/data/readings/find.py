@@ -77,7 +77,8 @@ def _as_kept(raw: RawTable, file: Path, told: Reading, kinds: Sequence[TableKind
     reading = reading_file(file).adding(told)
     table = _rows_of(raw, reading)
     found = applied(table, reading, kinds)
-    if new := found.reading.unread(table.schema().names()):
+    # A column without a name cannot be named there: it is an index.
+    if new := [name for name in found.reading.unread(table.schema().names()) if name.strip()]:
         raise Unread(
             f"{file.name} does not say what {'the column' if len(new) == 1 else 'the columns'} {listed(new)} "
             f"{'is' if len(new) == 1 else 'are'}",
