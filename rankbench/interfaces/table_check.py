@@ -169,6 +169,10 @@ class ReadTable:
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def columns(self) -> set[str]:
+        """Return the columns of the file that are read, for covariates too."""
+        return self.reading.read() | set(self.table.roles.values())
+
 
 class TableCheck:
     """Converts and checks the batches of one pass over a table.

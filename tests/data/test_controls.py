@@ -6,11 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from data_files import rejected
 
 import rankbench
 from rankbench.data.tables.covariates import ControlTerm, parse_control
-from rankbench.errors import InputError
-from rankbench.interfaces.table import with_column
+from rankbench.errors import InputError, Unread
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import scan
 from rankbench.logs.votes import load_votes
 
@@ -27,9 +28,12 @@ VOTES = pl.DataFrame(
 )
 
 
+TOLD = "left=model_a,right=model_b,winner=winner"
+
+
 def loaded(frame: pl.DataFrame, control: str) -> list[list[float]]:
     """Return the covariates of the winner less the loser, divided by nothing."""
-    votes = load_votes(scan(frame, columns=with_column("", "control", control)))
+    votes = load_votes(scan(frame, columns=with_told(TOLD if "model_a" in frame.columns else "", "control", control)))
     assert votes.covariates is not None
     return [[float(x) for x in row] for row in votes.covariates.values * votes.covariates.scales]
 
@@ -113,14 +117,14 @@ def test_winners_and_losers_have_columns_of_their_own() -> None:
 
 
 def test_a_typical_difference_is_the_unit() -> None:
-    votes = load_votes(scan(VOTES, columns='control="length, raw(length), side"'))
+    votes = load_votes(scan(VOTES, columns=with_told(TOLD, "control", "length, raw(length), side")))
     assert votes.covariates is not None
     assert votes.covariates.scales == pytest.approx(((50**2 + 100**2 + 50**2) ** 0.5 / 2, 1.0, 1.0))
 
 
 def test_covariates_go_with_their_votes_in_the_order_of_time() -> None:
     frame = VOTES.with_columns(time=pl.Series([4, 3, 2, 1]))
-    votes = load_votes(scan(frame, columns=with_column("", "control", "raw(length)")))
+    votes = load_votes(scan(frame, columns=with_told(TOLD, "control", "raw(length)")))
     assert votes.covariates is not None
     assert votes.covariates.values[:, 0].tolist() == [0, -50, -100, 50]
 
@@ -153,7 +157,7 @@ def test_what_is_no_covariate_is_refused_by_name(control: str, changed: dict[str
 def test_a_log_without_sides_has_no_side(control: str) -> None:
     frame = pl.DataFrame({"winner": ["x", "y"], "loser": ["y", "z"], "turns": [1, 0]})
     with pytest.raises(InputError, match="the log has no sides"):
-        scan(frame, columns=with_column("", "control", control))
+        scan(frame, columns=with_told("", "control", control))
 
 
 def test_who_stood_first_is_a_side() -> None:
@@ -164,14 +168,26 @@ def test_who_stood_first_is_a_side() -> None:
 def test_parquet_and_csv_have_the_same_covariates(tmp_path: Path) -> None:
     VOTES.write_parquet(tmp_path / "votes.parquet")
     VOTES.write_csv(tmp_path / "votes.csv")
-    columns = with_column("", "control", "side:unless=neutral, log(length)")
+    columns = with_told(TOLD, "control", "side:unless=neutral, log(length)")
     one, other = (scan(tmp_path / name, columns=columns).collect() for name in ("votes.parquet", "votes.csv"))
     assert one.equals(other)
     assert one.columns[-2:] == ["control: side:unless=neutral", "control: log(length)"]
 
 
-def test_a_column_of_one_item_is_not_taken_for_a_difference_in_silence() -> None:
-    noted = "control 'length_a' counts without 'length_b': --control length takes their difference"
-    assert noted in rankbench.aggregate(VOTES, control="length_a").notes
+def test_a_column_of_one_item_is_refused_without_that_of_the_other() -> None:
+    with rejected("--control length takes their difference", column="length_a"):
+        rankbench.aggregate(VOTES, columns=TOLD, control="length_a")
+    with rejected("the file lacks that of the other", column="length_a"):
+        rankbench.aggregate(VOTES.drop("length_b"), columns=TOLD, control="length_a")
     for control in ("length", "turns", "length_a,length_b"):
-        assert not any("takes their difference" in note for note in rankbench.aggregate(VOTES, control=control).notes)
+        rankbench.aggregate(VOTES, columns=TOLD, control=control)
+
+
+def test_columns_of_covariates_are_read() -> None:
+    votes = VOTES.drop("neutral", "turns")
+    notes = rankbench.aggregate(votes, control="length").notes
+    assert "length" not in notes[0]
+    with pytest.raises(Unread, match="which no role reads"):
+        rankbench.aggregate(votes)
+    with pytest.raises(Unread, match="which no role reads"):
+        rankbench.aggregate(VOTES.drop("turns"), control="length")

@@ -50,7 +50,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         Nothing says what the columns mean, or values speak against it.
     """
     kinds = table_kinds()
-    check_roles(told, kinds)
+    check_roles(told)
     with raw.located():
         raw = _named(raw)
         if told.format:
@@ -191,7 +191,8 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
     """Return the line that states a reading: roles, counts of words, what is not read, and the source."""
     raw = _named(raw)
     names = raw.schema().names()
-    unread = [name for name in names if name not in read.reading.read()]
+    read_columns = read.columns()
+    unread = [name for name in names if name not in read_columns]
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
     if unread:
         cells = first_cells(raw, unread[:_SHOWN])
@@ -209,7 +210,8 @@ def stated_values(read: ReadTable, raw: RawTable) -> dict[str, Any]:
     found |= {name: {key: list(own) for key, own in getattr(reading, name).items() if any(own)} for name in _STATED}
     if file := _beside(raw.path):
         found["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    unread = [name for name in raw.schema().names() if name not in reading.read()]
+    read_columns = read.columns()
+    unread = [name for name in raw.schema().names() if name not in read_columns]
     return {key: value for key, value in {**found, "rows": dict(read.counts), "not_read": unread}.items() if value}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
-from rankbench.data.tables.kinds import complete_shapes, shapes_of, table_kinds
+from rankbench.data.tables.kinds import check_roles, complete_shapes, shapes_of, table_kinds
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
 from rankbench.interfaces.table import TableKind
@@ -128,7 +128,9 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
     if found is None:
         return None
     kind, reading = found
+    check_roles(told, [kind])
     read = kind.read(raw, reading)
     if not kind.features:
-        refuse_unread_facts(raw, read.reading)
+        known = (*read.reading.known, *sorted(read.columns()))
+        refuse_unread_facts(raw, read.reading.model_copy(update={"known": known}))
     return read

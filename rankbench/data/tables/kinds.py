@@ -72,12 +72,15 @@ def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) 
 
     Raises
     ------
+    InputError
+        It has a role that this kind has not.
     Unread
         Its roles make no table.
     """
     of = table_kinds() if kinds is None else kinds
     roles = {role for role, names in reading.columns.items() if any(names)}
     if found := complete_shapes(roles, of):
+        check_roles(reading, [found[0][0]])
         return found[0][0]
     raise _incomplete(reading, of)
 
@@ -122,6 +125,7 @@ def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) ->
     known = {*NO_COLUMNS}.union(
         *({*kind.beside, *(role for shape in shapes_of(kind) for role in shape)} for kind in of)
     )
-    for role in reading.columns:
-        if role not in known:
-            raise InputError(f"there is no role {role!r} of columns{nearest(role, known)}")
+    what = "columns" if kinds is None else " or ".join(kind.words or kind.name for kind in of)
+    for role, names in reading.columns.items():
+        if role not in known and (any(names) or kinds is None):
+            raise InputError(f"there is no role {role!r} of {what}{nearest(role, known)}")
