@@ -88,7 +88,7 @@ class Audit:
     filter : dict
         Parts of the filter that were asked for.
     reading : dict
-        How the columns were read: see `rankbench.data.tables.checks.CheckedTable`.
+        The reading of the columns: see `rankbench.data.tables.checks.CheckedTable`.
     sha256 : callable
         See `rankbench.logs.opened.RawLog`.
     """

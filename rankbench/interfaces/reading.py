@@ -140,7 +140,7 @@ class Reading(Record):
         Words of cells by meaning: the name of a column of items (or ``left``, ``right``), ``tie``, ``missing``,
         ``last``, ``more``, ``less``; ``name``: words are names of items.
     header : int
-        Lines of the header of CSV, of which the last one names the columns; of 0 columns are called 1, 2, ...
+        Lines of the header of CSV; the last one names the columns. Without a header columns are called 1, 2, ...
     rows : str
         Path of the rows in nested JSON, as ``results.*task.*metric``.
     split : dict of str to str

@@ -65,12 +65,12 @@ class RawTable:
     in_schema : bool
         Whether the rows are checked, and stand in the schema of a kind of table, already.
     headed : callable, optional
-        Returns the table whose first lines, so many, are a header, of which the last one names the columns; of 0 the
-        first line is a row. None: there is no question.
+        Returns the table with so many lines as a header; its last line names the columns, and of 0 the first line is
+        a row. None: there is no question.
     nested : callable, optional
         Returns the table of the rows at a path in nested JSON: see `rankbench.data.readers.paths`.
     refusal : InputError, optional
-        What is wrong with a file that is a table by such a path alone.
+        The error of a file that is a table by such a path alone.
     lacking : mapping of str to Path
         Columns that one of several files lacks, with this file.
     notes : tuple of str

@@ -200,7 +200,7 @@ def nested_rows(files: Sequence[Path]) -> Callable[[str], RawTable]:
 
 
 _ENTRIES = 5
-"""Entries of a file of which one has rows at a path, if there are any."""
+"""Entries of a file that are looked through for rows at a path; others have none either, then."""
 
 
 def _scanned(source: Path | bytes) -> pl.LazyFrame:

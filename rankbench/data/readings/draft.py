@@ -12,11 +12,11 @@ from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table_check import RawTable
 
 _ROLES = """\
-# votes:   winner and loser; or left and right, with winner (or points, margin, left_score and right_score, ..)
-# ballots: ranking; or ranks; or query, item and place (points: more is better)
-# clicks:  session, position, doc and clicked
-# scores:  system and scores (losses: less is better); or system, task and score (or loss)
-# beside:  query, judge, time, weight (of one vote), count (of votes that a row is)
+# Roles of votes: winner and loser; or left and right, with winner, points, margin, or left_score and right_score.
+# Roles of ballots: ranking; or ranks; or query, item and place (points: more is better).
+# Roles of clicks: session, position, doc and clicked.
+# Roles of scores: system and scores (losses: less is better); or system, task and score (or loss).
+# Beside them: query, judge, time, weight (of one vote), count (of votes that a row is).
 # Move each column to the line of its role; what is not read stays in `ignore`.
 [columns]
 # ROLE = "COLUMN"

@@ -107,7 +107,7 @@ def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str],
             )
 
 
-def refuse_second_key(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], value: str) -> None:
+def refuse_unread_key(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], value: str) -> None:
     """Ask about a column that is not read and has several values within one ballot: a judge, a heat.
 
     A text that always goes with the item, as a team, says nothing more, unless it tells all items of one place apart.

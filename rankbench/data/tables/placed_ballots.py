@@ -23,8 +23,8 @@ from rankbench.data.tables.ballot_doubts import (
     no_number,
     refuse_items_twice,
     refuse_no_items,
-    refuse_second_key,
     refuse_uneven,
+    refuse_unread_key,
 )
 from rankbench.data.tables.cells import (
     ROW,
@@ -148,7 +148,7 @@ def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
         items = rows.select("\0item").unique().collect(engine="streaming").to_series().sort().to_list()
     refuse_alike(items, reading, raw, item)
     if not many:
-        refuse_second_key(source, rows, by, columns[0])
+        refuse_unread_key(source, rows, by, columns[0])
     what = "points" if form == "points" else "places"
     said = [f"{', '.join(columns[:6])}: {what} of {item} by {', '.join(names[:-1])}", items_text(items)]
     return _long(source, rows, keys, beside, said, gone)

@@ -224,7 +224,7 @@ class _Votes:
 
     @property
     def out(self) -> pl.Expr | None:
-        """Whether a row is left out; None: no row is."""
+        """Rows that are left out; None: there are none."""
         gone = self.left_out()
         return pl.any_horizontal(*gone.values()) if gone else None
 
