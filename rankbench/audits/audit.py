@@ -50,7 +50,7 @@ from rankbench.ranking.rank_ranges import places
 from rankbench.stats.multiple_tests import holm
 from rankbench.systems.read_scores import read_scores
 from rankbench.systems.score_ranking import METHODS, rank_scores
-from rankbench.systems.score_sample import completed, directed, reduced
+from rankbench.systems.score_sample import completed
 
 LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
@@ -148,7 +148,6 @@ def audit(
     words: str = "",
     reading: AnyReading | None = None,
     reader: str = "",
-    lower: Sequence[str] = (),
     seed: int = LOG_SEED,
     where: str = "",
     without: Sequence[str] = (),
@@ -166,8 +165,6 @@ def audit(
         ``mean-score`` for score tables.
     columns, words, reading, reader
         As `rankbench.aggregate` and `rankbench.rank` take them.
-    lower : sequence of str
-        Tasks of a score table in which less is better.
     seed : int
         Not negative.
     where, without, without_judge, min_votes
@@ -200,12 +197,12 @@ def audit(
     named = manager.get(Aggregator, method) if method else None
     keep = Filter.from_options(where, without, without_judge, min_votes)
     raw, columns = raw_log(log, reader), told(columns, words, reading) if words or reading else columns
-    source = None if lower or isinstance(named, ScoreAggregator) else _opened(raw, columns, keep)
+    source = None if isinstance(named, ScoreAggregator) else _opened(raw, columns, keep)
     if source is None:
         if keep.without_judge or keep.min_votes:
             raise SpecError("a score table has no judges and no votes: leave --without-judge and --min-votes out")
         method = method or METHODS[0]
-        return _audit_scores(raw, method, columns=columns, lower=lower, seed=seed, keep=keep)
+        return _audit_scores(raw, method, columns=columns, seed=seed, keep=keep)
     named = named or manager.get(Aggregator, default_of(source.table, "method"))
     board, notes = vote_board(source, named, seed)
     controlled = controlled_ranking(source, named, seed)
@@ -233,8 +230,7 @@ def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBo
     votes = load_votes(source.frame)
     loaded, intervals = load_log(source, method, "auto")
     ranking, notes = rank(loaded, method, intervals=intervals, seed=seed)
-    left = source.left
-    said = [*source.notes, *([f"the ranking does not use columns: {', '.join(left)}"] if left else [])]
+    said = list(source.notes)
     board = VoteBoard(source, votes, method, loaded, ranking, seed)
     if len(board.compared) < 2:
         raise SpecError(
@@ -269,11 +265,14 @@ def _opened(raw: RawLog, columns: str, keep: Filter) -> OpenedLog | None:
     InputError, SpecError
         It holds neither.
     """
+    rows = Filter(keep.where)
     try:
-        source = raw.opened(columns)
+        source = raw.opened(columns, rows)
     except InputError as error:
-        try:  # a table of systems by tasks is one of scores only where someone asks for scores
-            read_scores(raw, columns)
+        if not keep.without:
+            raise
+        try:  # what is left out may be what speaks against the reading, as a mean among the tasks
+            read_scores(raw, columns, keep.without, keep.where)
         except (InputError, SpecError):
             raise error from None
         return None
@@ -281,19 +280,17 @@ def _opened(raw: RawLog, columns: str, keep: Filter) -> OpenedLog | None:
         return None
     if not default_of(source.table, "method"):
         raise not_judged(source.name, source.table, "method")
-    source = (raw.opened(columns, keep) if keep else source).judged()
+    source = (raw.opened(columns, keep) if keep != rows else source).judged()
     if source.table.row != "comparisons":
         raise SpecError(f"{source.name} holds {source.table}; rankbench audit takes votes and score tables")
     return source
 
 
-def _audit_scores(raw: RawLog, method: str, *, columns: str, lower: Sequence[str], seed: int, keep: Filter) -> Audit:
+def _audit_scores(raw: RawLog, method: str, *, columns: str, seed: int, keep: Filter) -> Audit:
     named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `rank_scores` rejects others
     kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
-    ranking = rank_scores(raw, [method], columns=columns, lower=lower, seed=seed, **kept)
-    source, table = read_scores(raw, columns, keep.without, keep.where)
-    scores = directed(reduced(table, keep.without)[0], lower, source.columns.get("score", ""))[0]
-    board = ScoreBoard(scores, completed(scores, "tasks")[0], named, ranking, seed)
+    ranking = rank_scores(raw, [method], columns=columns, seed=seed, **kept)
+    board = ScoreBoard(ranking.cells, completed(ranking.cells, "tasks")[0], named, ranking, seed)
     first = ranking.table.filter("may_be_first")["system"].to_list()
     data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}
     probes = tuple(probe(board) for probe in SCORE_PROBES)
@@ -306,6 +303,6 @@ def _audit_scores(raw: RawLog, method: str, *, columns: str, lower: Sequence[str
         with_levels(probes),
         ranking.notes,
         keep.as_dict(),
-        dict(source.stated),
+        dict(ranking.facts.get("reading", {})),
         raw.sha256,
     )

@@ -159,9 +159,6 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
     shell_complete=complete_names("aggregator"),
     help="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count.",
 )
-@click.option(
-    "--lower", multiple=True, metavar="NAME", help="A task, or the scores, in which less is better; repeatable."
-)
 @click.option("--without", multiple=True, metavar="NAME", help="A task or system to leave out; repeatable.")
 @click.option("--without-judge", "--min-votes", hidden=True, expose_value=False, callback=_refuse_filter_of_votes)
 @click.option(

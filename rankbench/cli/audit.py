@@ -28,9 +28,6 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 @click.command()
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
 @method_option("Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.")
-@click.option(
-    "--lower", multiple=True, metavar="NAME", help="A task, or the scores, in which less is better; repeatable."
-)
 @reading_options
 @filter_options
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")

@@ -271,7 +271,7 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
 
 def per_task_answer(found: ScoresRead) -> Answer:
     """Return the score of each system on each task, as it was read."""
-    table, notes = cells_table(found.table), [*found.notes, *found.left_out]
+    table, notes = cells_table(found.table), found.notes
     rows = ([*(str(row[name]) for name in table.columns[:-1]), number(row["score"])] for row in table.to_dicts())
     return Answer(
         lambda: {"sha256": found.sha256, "loss": found.loss or None, "notes": notes, "scores": table.to_dicts()},

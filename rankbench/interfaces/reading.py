@@ -303,7 +303,8 @@ class Reading(Record):
         """
         said = {role: given for role, given in self.columns.items() if role not in VALUES}
         taken = {name for role, given in said.items() if role != "ignore" for name in given}
-        ignored = {name for name in names for pattern in said.get("ignore", ()) if pattern and fits(name, pattern)}
+        patterns = [pattern for pattern in said.get("ignore", ()) if pattern not in names]
+        ignored = {*said.get("ignore", ()), *(name for name in names for one in patterns if fits(name, one))}
         full: Names = {}
         for role, given in self.columns.items():
             if role in VALUES:

@@ -56,8 +56,6 @@ class RawTable:
         Returns the file, or the address, and the row there, of a row of a table that is several files, or is elsewhere.
     roles : mapping of str to str
         Names of columns in the file, by role, where they have not the usual names.
-    unwanted : set of str
-        Columns that the user leaves out: nothing in them is wrong, and nothing is read.
     doubts : callable, optional
         Asks about the names of all items, once they are known: raises an `Unread`.
     filtered : bool
@@ -84,7 +82,6 @@ class RawTable:
     diagnose: Callable[[], None] | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     locate: Callable[[int], tuple[Path | str | None, int | None]] | None = None
-    unwanted: frozenset[str] = frozenset()
     doubts: Callable[[Collection[str]], None] | None = None
     filtered: bool = False
     in_schema: bool = False

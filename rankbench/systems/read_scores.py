@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from rankbench.core.text import listed
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import TREC_LOSS, Measure, Ties, judged, judgments
@@ -25,7 +24,7 @@ from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import Log, raw_log
 from rankbench.logs.opened import OpenedLog, RawLog
-from rankbench.systems.score_sample import Kept, reduced, scores_digest
+from rankbench.systems.score_sample import Kept, check_left_out, reduced, scores_digest
 
 RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
 """The paths of TREC runs."""
@@ -112,23 +111,21 @@ class ScoresRead:
         Without the tasks and systems that are left out.
     path : Path, optional
         A table's file.
-    sha256, measure, loss : str
-        Digest of the files; the column of all scores; the measure of runs, empty for a table.
+    sha256, loss : str
+        Digest of the files; the measure of runs, empty for a table.
     missing : {"tasks", "systems", "zero"}
     stated : mapping of str to object
         The reading of a table, as plain values.
-    notes, left_out : list of str
+    notes : list of str
         Notes on reading, and on what `without` leaves out.
     """
 
     table: TaskScores
     path: Path | None
     sha256: str
-    measure: str
     loss: str
     missing: Missing
     notes: list[str]
-    left_out: list[str]
     stated: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -149,39 +146,38 @@ def scores_read(
     missing = missing or ("zero" if judging else "tasks")
     if missing not in ("tasks", "systems", *(["zero"] if judging else [])):
         raise SpecError(f"missing must be 'tasks' or 'systems', or 'zero' with qrels, not {missing!r}")
-    path, measure, stated = None, "", dict[str, Any]()
+    path, stated = None, dict[str, Any]()
     if judging:
         if columns or reader or where:
             raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
         loss = loss or TREC_LOSS
         digest, table, said = judged_runs(scores, qrels, loss, ties, missing)
+        table, left = reduced(table, without)
+        said += left
     elif loss or ties != "shared":
         raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
     else:
         raw = raw_log(scores, reader)  # type: ignore[arg-type]  # refuses others
-        source, table = read_scores(raw, columns, without, where)
+        source, table, left = read_scores(raw, columns, without, where)
         path, digest = raw.path, raw.sha256() or scores_digest(table)
-        measure, stated = source.columns.get("score", ""), dict(source.stated)
-        said = [*source.notes, *([f"columns are not read: {listed(source.left)}"] if source.left else [])]
-    with readable(path):
-        read, left = reduced(table, without)
-    return ScoresRead(read, path, digest, measure, loss, missing, said, left, stated)
+        stated, said = dict(source.stated), [*source.notes, *left]
+    return ScoresRead(table, path, digest, loss, missing, said, stated)
 
 
 def read_scores(
     raw: RawLog, columns: str, without: Sequence[str] = (), where: str = ""
-) -> tuple[OpenedLog, TaskScores]:
-    """Return a table and what it holds, with nothing read of columns that are left out.
+) -> tuple[OpenedLog, TaskScores, list[str]]:
+    """Return a table and its scores, with nothing read of columns that are left out, and notes on what else is.
 
     Raises
     ------
     InputError
         It holds no scores of systems on tasks, or cannot be read.
     SpecError
-        Columns that are not there.
+        A name in `without` is no task and no system, or both.
     """
-    ignored = Reading(columns={"ignore": tuple(without)} if without else {})
-    source = raw.opened(Reading.parsed(columns).adding(ignored).text(), Filter(where))
+    asked = Reading.parsed(columns).adding(Reading(columns={"ignore": tuple(without)})) if without else None
+    source = raw.opened(asked.text() if asked else columns, Filter(where))
     if "measurements" not in source.table.judgments:
         raise InputError(
             f"the table holds {source.table}, not scores of systems on tasks; "
@@ -189,4 +185,8 @@ def read_scores(
             path=raw.path,
         )
     with readable(raw.path):
-        return source, load_scores(source.frame)
+        table = load_scores(source.frame)
+    ignored = source.reading.all("ignore") if source.reading else ()
+    check_left_out(table, without, ignored)
+    table, left = reduced(table, [name for name in without if name not in ignored])
+    return source, table, left

@@ -32,12 +32,11 @@ from rankbench.systems.score_sample import (
     Kept,
     cells_table,
     completed,
-    directed,
-    doubtful_names,
     mixed_tasks,
     of_each_other,
     parts_drawn,
     size_text,
+    turned_note,
     wide_tasks,
 )
 from rankbench.systems.system_difference import system_differences
@@ -134,7 +133,6 @@ def rank_scores(
     scores: Log | RunFiles | Runs,
     methods: Sequence[str] = (),
     *,
-    lower: Sequence[str] = (),
     without: Sequence[str] = (),
     top: int = 3,
     replicates: int = RESAMPLES_OF_SCORES,
@@ -161,8 +159,6 @@ def rank_scores(
     methods : sequence of str
         Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``, and of one run alone
         ``mean-score``.
-    lower : sequence of str
-        Tasks in which less is better; or the column of scores, for all tasks.
     without : sequence of str
         Tasks and systems that are left out, as the column of an average, whatever is in it.
     top : int
@@ -170,7 +166,8 @@ def rank_scores(
     replicates, seed : int
         Resamples, and their seed.
     columns, words, reading
-        See `rankbench.aggregate`: ``system=model,task=dataset,score=accuracy,seed=run``, or ``system=model,scores=*``.
+        See `rankbench.aggregate`: ``system=model,task=dataset,score=accuracy,seed=run``, or ``system=model,scores=*``;
+        less is better of ``loss`` and ``losses``.
     reader : str
         Reader of a file; chosen by its ending by default.
     qrels : path, mapping or frame
@@ -208,18 +205,14 @@ def rank_scores(
     found = scores_read(scores, qrels=qrels, missing=missing, without=without, **options)
     read, said = found.table, found.notes
     with readable(found.path):
-        read, notes = directed(read, lower, found.measure)
-        notes += doubtful_names(read, lower, found.measure)
         alone = bool(found.loss) and len(read.systems) == 1
         kept: Kept = "systems" if missing == "systems" else "tasks"
         whole, more = (read, []) if alone else completed(read, kept, said)
     asked = asked[:1] if alone and not methods else asked
-    # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
     notes = [
         *said,
-        *found.left_out,
-        *notes,
+        *turned_note(read),
         *more,
         *wide_tasks(whole),
         *mixed,

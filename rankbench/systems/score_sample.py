@@ -1,4 +1,4 @@
-"""A score table is completed before systems are ranked: its directions, missing cells and seeds."""
+"""A score table is completed before systems are ranked: its missing cells and seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.text import count_text, first_of, listed, plain_name, short_repr
+from rankbench.core.text import count_text, first_of, listed, short_repr
 from rankbench.errors import InputError, SpecError, closest
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.stats.contrasts import FEWEST
@@ -30,65 +30,17 @@ _NAMED = 5
 _WIDE = 10.0
 """Times the spread of the median task."""
 
-_LESS_IS_BETTER = {
-    *("wer", "cer", "ter", "eer", "fid", "ppl", "perplexity", "loss", "logloss", "nll", "brier", "crps", "regret"),
-    *("rmse", "mse", "mae", "mape", "smape", "error", "errors", "latency", "runtime", "time", "seconds", "cost"),
-}
-"""Words in names of measures, in small letters."""
 
-_SUMS = {"average", "avg", "mean", "overall"}
-
-
-def directed(scores: TaskScores, lower: Sequence[str], measure: str = "") -> tuple[TaskScores, list[str]]:
-    """Return the table with the tasks in which less is better, and a note on them.
-
-    Parameters
-    ----------
-    scores : TaskScores
-    lower : sequence of str
-        Names of tasks, beside those of the table; or `measure`, the name of the column of all scores.
-    measure : str
-
-    Raises
-    ------
-    SpecError
-        There is no such task.
-    """
-    for name in lower:
-        if name not in (*scores.tasks, measure):
-            raise SpecError(f"there is no task {name!r} for --lower{_near(name, scores.tasks)}{_elsewhere(measure)}")
-    every = measure in {*lower} - {*scores.tasks}
-    less = [task for task in scores.tasks if every or task in lower or task in scores.less]
-    if not less:
-        return scores, []
-    why = "" if len(less) == len(scores.tasks) else ": the sign is turned in means"
-    return replace(scores, less=frozenset(less)), [f"less is better of {listed(less, _NAMED)}{why}"]
-
-
-def _elsewhere(measure: str) -> str:
-    return f"; scores are read from {measure!r}: --columns score=NAME reads another column" if measure else ""
+def turned_note(scores: TaskScores) -> list[str]:
+    """Say in which tasks less is better, if it is so in some and not in all."""
+    if not scores.less or scores.all_less:
+        return []
+    less = [task for task in scores.tasks if task in scores.less]
+    return [f"less is better of {listed(less, _NAMED)}: the sign is turned in means"]
 
 
 def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
     return listed([name for name, one in zip(names, chosen, strict=True) if one], _NAMED)
-
-
-def doubtful_names(scores: TaskScores, lower: Sequence[str], measure: str = "") -> list[str]:
-    """Return notes on tasks, or a column of scores, called like error rates that are not turned, and on averages."""
-    told = {*lower, *scores.less}
-    names = [] if measure in told or {*scores.tasks} <= told else [measure, *scores.tasks]
-    less = [
-        name for name in names if name not in told and ("↓" in name or _LESS_IS_BETTER & {*plain_name(name).split("_")})
-    ]
-    sums, means = (
-        [name for name in named if plain_name(name).strip("_") in _SUMS] for named in (scores.tasks, scores.systems)
-    )
-    said = {
-        f"rankbench takes more for better on {listed(less)}: --lower NAME says that less is better": less,
-        f"tasks called like averages count as tasks: {listed(sums)} (--without leaves a task out)": sums,
-        f"systems called like averages count as systems: {listed(means)} (--without leaves a system out)": means,
-    }
-    return [note for note, named in said.items() if named]
 
 
 def wide_tasks(scores: TaskScores) -> list[str]:
@@ -101,8 +53,8 @@ def wide_tasks(scores: TaskScores) -> list[str]:
     times = spread[wide].max() / typical
     return [
         f"scores on {_first(scores.tasks, wide)} spread up to {times:,.0f} times as wide as on the median task, and "
-        "decide means over tasks. --without leaves a task out, --lower turns a task where less is better; ranks count "
-        "all tasks alike"
+        "decide means over tasks. --without leaves a task out, --columns losses=NAME turns one where less is better; "
+        "ranks count all tasks alike"
     ]
 
 
@@ -127,6 +79,23 @@ def mixed_tasks(scores: TaskScores) -> list[str]:
     return [f"all scores on {names} are 0 or 1, unlike on other tasks: use --without for a column that is no task"]
 
 
+def check_left_out(scores: TaskScores, without: Sequence[str], gone: Sequence[str] = ()) -> None:
+    """Check names of tasks and systems to leave out; those in `gone` were not even read.
+
+    Raises
+    ------
+    SpecError
+        There is none of such a name, or both.
+    """
+    for name in without:
+        places = sum(name in names for names in (scores.tasks, scores.systems, gone))
+        if not places:
+            near = _near(name, [*scores.tasks, *scores.systems])
+            raise SpecError(f"there is no task and no system {name!r} to leave out{near}")
+        if places > 1:
+            raise SpecError(f"{name!r} is a task and a system: which of them to leave out is not clear; rename one")
+
+
 def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:
     """Return the table without some tasks and systems, as an average that stands among the tasks.
 
@@ -137,12 +106,7 @@ def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, lis
     """
     if not without:
         return scores, []
-    for name in without:
-        if name not in scores.tasks and name not in scores.systems:
-            near = _near(name, [*scores.tasks, *scores.systems])
-            raise SpecError(f"there is no task and no system {name!r} to leave out{near}")
-        if name in scores.tasks and name in scores.systems:
-            raise SpecError(f"{name!r} is a task and a system: which of them to leave out is not clear; rename one")
+    check_left_out(scores, without)
     tasks, systems = ~np.isin(scores.tasks, list(without)), ~np.isin(scores.systems, list(without))
     if not (tasks.any() and systems.any()):
         raise SpecError(f"without {listed(without, _NAMED)} nothing is left")

@@ -70,7 +70,8 @@ def columns_of(entry: Mapping[str, Any], part: str) -> list[str]:
         objects = [line for line in text.splitlines() if not line.startswith("@ ")]
         rows = json.loads(text) if text[0] == "[" or not is_json(objects[0]) else [json.loads(line) for line in objects]
         return list(dict.fromkeys(key for row in (rows if isinstance(rows, list) else [rows]) for key in row))
-    return list(csv.reader(io.StringIO(text)))[entry.get("header", 1) - 1]
+    comma = "\t" if entry[part]["file"].endswith(".tsv") else ","
+    return list(csv.reader(io.StringIO(text), delimiter=comma))[entry.get("header", 1) - 1]
 
 
 def is_json(line: str) -> bool:

@@ -206,8 +206,6 @@ def test_roles_that_make_no_score_table_are_asked_about() -> None:
         assert asked(LONG, columns).code == "roles", columns
     with pytest.raises(InputError, match="no column 'muc' for the score; did you mean 'much'"):
         read(LONG, "system=who,task=what,score=muc")
-    with pytest.raises(InputError, match="rank --qrels"):
-        read("query-id,corpus-id,score\n1,a,2", "system=corpus-id,task=query-id,score=score")
 
 
 def test_missing_scores_need_no_telling_and_truth_values_are_numbers() -> None:

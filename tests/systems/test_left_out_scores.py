@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from data_files import written
+from data_files import stored, written
 from matplotlib.figure import Figure
 
 import rankbench
 from rankbench.cli import main
+from rankbench.data.convert import convert
 from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import InputError, SpecError
 
+COLUMNS = "system=model,scores=*"
 WIDE = "model,t1,t2,t3,avg,grit,licence\nA,1,2,3,2,7B*,x\nB,2,3,4,3,8,y\nC,0,1,1,.7,,z\n"
 
 
@@ -27,31 +28,27 @@ def wide(tmp_path: Path) -> Path:
 
 
 def test_a_column_is_left_out_whatever_is_in_it(wide: Path) -> None:
+    options: dict[str, Any] = {"columns": COLUMNS, "replicates": 50}
     with pytest.raises(InputError, match=r"\[grit\]: '7B\*' is not a number"):
-        rankbench.rank(wide, without=["avg"])
-    found = rankbench.rank(wide, without=["grit", "avg"], replicates=50)
+        rankbench.rank(wide, without=["avg", "licence"], **options)
+    found = rankbench.rank(wide, without=["grit", "avg", "licence"], **options)
     frame = pl.read_csv(wide).select("model", "t1", "t2", "t3")
-    assert found.table.equals(rankbench.rank(frame, replicates=50).table)
-    assert found.notes[0] == "rankbench leaves out columns whose cells do not read as numbers: 'licence' ('x')"
-    assert found.notes[1] == "left out of the tasks: 'avg', 'grit'"
-    assert found.as_dict()["without"] == ["grit", "avg"]
+    assert found.table.equals(rankbench.rank(frame, **options).table)
+    assert found.as_dict()["without"] == ["grit", "avg", "licence"]
     assert found.as_dict()["missing"]["cells"] == 0
-    held = rankbench.rank(pl.read_csv(wide), without=["grit", "avg", "licence"], replicates=50)
-    assert held.table.equals(found.table)
+    assert rankbench.audit(wide, columns=options["columns"], without=["grit", "avg", "licence"]).data["tasks"] == 3
 
 
 def test_of_a_long_table_rows_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
-    rows = [f"m{s},t{t},{s * t % 7},{s}" for s in range(4) for t in range(9)]
+    rows = [f"m{s},t{t},{(s + 1) * (t + 2) ** 3 % 31}.5,{s}" for s in range(4) for t in range(9)]
     path.write_text("\n".join(["model,task,f1,n", *rows]) + "\n")
     whole = pl.read_csv(path)
-    with pytest.raises(InputError, match="several columns may be the score"):
-        rankbench.rank(path)
-    found = rankbench.rank(path, without=["m3", "t8"], columns="score=f1", replicates=50)
+    told = "system=model,task=task,score=f1"
+    found = rankbench.rank(path, without=["m3", "t8"], columns=told, replicates=50)
     part = whole.filter(pl.col("model") != "m3", pl.col("task") != "t8").drop("n")
-    assert found.table.equals(rankbench.rank(part, columns="score=f1", replicates=50).table)
-    assert found.notes[0] == "columns are not read: 'n'"
-    assert found.notes[1:3] == ("left out of the tasks: 't8'", "left out of the systems: 'm3'")
+    assert found.table.equals(rankbench.rank(part, columns=told, replicates=50).table)
+    assert found.facts["n"] == {"systems": 3, "tasks": 8, "seeds": 1}
 
 
 def test_names_that_are_almost_right(tmp_path: Path) -> None:
@@ -59,12 +56,11 @@ def test_names_that_are_almost_right(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     tasks = [f"task number {t}" for t in range(1000)] + ["latency"]
     path.write_text("\n".join(["model,task,score", *(f"m{s},{task},{s}" for s in range(2) for task in tasks)]) + "\n")
-    for arguments, said in {
-        ("--lower", "latncy"): "there is no task 'latncy' for --lower; did you mean 'latency'?",
-        ("--without", "latncy"): "there is no task and no system 'latncy' to leave out; did you mean 'latency'?",
-        ("--lower", "qqqq"): "there is no task 'qqqq' for --lower; there are 'task number 0', ",
+    for name, said in {
+        "latncy": "there is no task and no system 'latncy' to leave out; did you mean 'latency'?",
+        "qqqq": "there is no task and no system 'qqqq' to leave out; there are 'task number 0', ",
     }.items():
-        found = CliRunner().invoke(main, ["rank", str(path), *arguments])
+        found = CliRunner().invoke(main, ["rank", str(path), "--columns", "system=model", "--without", name])
         assert found.exit_code == 2
         assert said in found.stderr
         assert len(found.stderr) < 300
@@ -72,46 +68,45 @@ def test_names_that_are_almost_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("without", [["t1", "t2", "t3", "avg"], ["A", "B", "C"]])
 def test_something_must_be_left(wide: Path, without: list[str]) -> None:
-    with pytest.raises(SpecError, match="nothing is left"):
-        rankbench.rank(wide, without=["grit", *without])
+    with pytest.raises(InputError, match=r"none of 3 rows is left|no column of scores"):
+        rankbench.rank(wide, columns=COLUMNS, without=["grit", "licence", *without])
 
 
 def test_a_name_of_a_task_and_a_system(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"model": ["x", "y"], "x": [1, 2], "z": [2, 3]})
-    with pytest.raises(SpecError, match="'x' is a task and a system"):
-        rankbench.rank(frame, without=["x"])
+    wide = pl.DataFrame({"system": ["x", "y"], "x": [1, 2], "z": [2, 3], "u": [2, 5]})
+    long = wide.unpivot(index="system", variable_name="task", value_name="score")
+    convert(stored(long, tmp_path / "scores.parquet"), tmp_path / "folder", shards=1)
+    logs: tuple[tuple[Any, str], ...] = (wide, "system=system,scores=*"), (long, ""), (tmp_path / "folder", "")
+    for log, columns in logs:
+        with pytest.raises((InputError, SpecError), match="'x' is a task and a system"):
+            rankbench.rank(log, columns=columns, without=["x"])
 
 
-def test_describe_says_which_columns_are_read(tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.csv", "prompt,chosen,rejected,tokens\np,a,b,1\nq,b,c,1\n")
-    found = json.loads(CliRunner().invoke(main, ["data", "describe", str(path), "--json"]).stdout)
-    assert found["columns"] == {"winner": "chosen", "loser": "rejected", "query": "prompt"}
-    assert found["columns_left_out"] == ["tokens"]
-    text = re.sub(" {2,}", "  ", CliRunner().invoke(main, ["data", "describe", str(path)]).stdout)
-    assert "columns read  winner=chosen, loser=rejected, query=prompt" in text
-    assert "left out  'tokens'" in text
-    path.write_text("a,b,who\nx,y,x\ny,z,z\nz,x,x\n")
-    text = re.sub(" {2,}", "  ", CliRunner().invoke(main, ["data", "describe", str(path)]).stdout)
-    assert "columns read  left=a, right=b, winner=who" in text
-    assert "note  rankbench reads columns as left=a,right=b,winner=who" in text
-    path.write_text("query_id,winner,loser\nq,a,b\n")
-    text = re.sub(" {2,}", "  ", CliRunner().invoke(main, ["data", "describe", str(path)]).stdout)
-    assert "columns read  winner, loser, query=query_id" in text
+def test_names_are_left_out_to_the_letter() -> None:
+    """Another name in capitals, or a pattern that a name looks like, stays."""
+    table = {"system": list("aabbcc"), "task": ["why?", "whys"] * 3, "score": [1.0, 4, 3, 5, 2, 7]}
+    wide = {"model": ["a", "A", "b"], "t?": [1, 5, 3], "tx": [2, 1, 4], "ty": [7, 1, 3]}
+    found = rankbench.rank(wide, columns=f"{COLUMNS},alike=keep", without=["t?"], replicates=50)
+    assert found.facts["tasks"] == ["tx", "ty"]
+    left = rankbench.rank(wide, columns=f"{COLUMNS},alike=keep", without=["A"], replicates=50).table["system"]
+    assert set(left) == {"a", "b"}
+    with pytest.raises(InputError, match="one task alone, 'whys'"):
+        rankbench.rank(table, without=["why?"])
+
+
+def test_a_system_of_two_columns_is_left_out() -> None:
+    rows = [(model, size, task, len(model) * place + int(size)) for model in ("a", "bb") for size in "12"
+            for place, task in enumerate(("t", "u", "v"))]  # fmt: skip
+    table = pl.DataFrame(rows, ["model", "size", "task", "score"], orient="row")
+    found = rankbench.rank(table, columns="system=model|size", without=["bb / 2"], replicates=50)
+    assert set(found.table["system"]) == {"a / 1", "a / 2", "bb / 1"}
 
 
 def test_wins_of_each_over_each_are_not_ranked_in_silence() -> None:
     won = pl.DataFrame({"system": ["a", "b"], "b": [730, 0], "a": [0, 33]})
-    said = "systems and tasks have the same names: if cells count wins over one another"
-    assert any(note.startswith(said) for note in rankbench.rank(won).notes)
-    assert not any(note.startswith(said) for note in rankbench.rank(won.rename({"b": "c"})).notes)
-
-
-def test_percents_beside_other_scores_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    for first, named in (("0.641", True), ("64.1%", False)):
-        path.write_text(f"model,piqa,boolq\nash,78.18%,{first}\nbirch,79.1%,{first}\n")
-        notes = rankbench.rank(path).notes
-        assert ("rankbench reads 78% as 78, beside tasks without such a sign: 'piqa'" in notes) == named
+    told, said = "system=system,scores=*", "systems and tasks have the same names: if cells count wins over one another"
+    assert any(note.startswith(said) for note in rankbench.rank(won, columns=told).notes)
+    assert not any(note.startswith(said) for note in rankbench.rank(won.rename({"b": "c"}), columns=told).notes)
 
 
 VOTES = "winner,loser\n" + "a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 9
@@ -183,9 +178,11 @@ def test_a_ranking_of_each_query_is_no_picture(votes: Path) -> None:
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_systems_are_drawn_as_their_file(scores: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"systems.{ending}"
-    done = CliRunner().invoke(main, ["rank", str(scores), "--replicates", "50", "--out", str(out)])
+    done = CliRunner().invoke(
+        main, ["rank", str(scores), "--columns", COLUMNS, "--replicates", "50", "--out", str(out)]
+    )
     assert done.exit_code == 0, done.output
-    found = rankbench.rank(scores, replicates=50)
+    found = rankbench.rank(scores, columns=COLUMNS, replicates=50)
     figure = found.plot()
     assert marked(found) == found.table.filter(method="mean-score")["may_be_first"].to_list()
     assert picture_bytes(figure)[ending] == out.read_bytes()
@@ -194,7 +191,7 @@ def test_systems_are_drawn_as_their_file(scores: Path, tmp_path: Path, ending: s
 
 
 def test_less_is_better_of_a_mean_rank(scores: Path) -> None:
-    found = rankbench.rank(scores, ["mean-score", "mean-rank"], replicates=50)
+    found = rankbench.rank(scores, ["mean-score", "mean-rank"], columns=COLUMNS, replicates=50)
     assert labels(found.plot("mean-rank"))[0].endswith("(less is better)")
     assert found.plot().get_suptitle().startswith("mean-score: 3 systems\n4 tasks; 95% intervals")
     with pytest.raises(SpecError, match="ranked by mean-score, mean-rank, not by 'borda-count'"):
@@ -202,7 +199,8 @@ def test_less_is_better_of_a_mean_rank(scores: Path) -> None:
 
 
 def test_a_notebook_shows_tables_with_their_methods(votes: Path, scores: Path) -> None:
-    found = rankbench.aggregate(votes, "win-rate"), rankbench.rank(scores, ["mean-score"], replicates=50)
+    systems = rankbench.rank(scores, ["mean-score"], columns=COLUMNS, replicates=50)
+    found = rankbench.aggregate(votes, "win-rate"), systems
     for ranking, method, column in zip(found, ("win-rate", "mean-score"), ("wins", "p_first"), strict=True):
         shown = ranking._repr_html_()
         assert shown.startswith(f"<p>{method}</p>")

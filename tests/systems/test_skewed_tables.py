@@ -15,6 +15,8 @@ from rankbench.stats.skewness import hidden_by_skewness
 from rankbench.systems.score_sample import wrong_rates
 from rankbench.systems.system_ranking import rank_systems
 
+COLUMNS = "task=task,scores=*"
+
 TASKS = (10, 15, 20, 30, 50, 100)
 
 
@@ -73,7 +75,7 @@ def test_normal_differences_have_intervals_as_long_as_students(tasks: int) -> No
 def test_the_answer_says_which_tests_are_corrected() -> None:
     values = two_systems(np.random.default_rng(1).lognormal(size=40))
     table = {"task": [f"t{i}" for i in range(40)], "a": values[:, 0], "b": values[:, 1]}
-    found = rankbench.rank(table, ["mean-score"])
+    found = rankbench.rank(table, ["mean-score"], columns=COLUMNS)
     assert "mean-score: differences are skewed in 1 of 1 pair of systems; rankbench corrects their tests" in found.notes
 
 
@@ -81,7 +83,7 @@ def test_the_answer_says_which_tests_are_corrected() -> None:
 def test_a_note_names_a_rate_for_every_number_of_few_tasks(tasks: int) -> None:
     values = np.random.default_rng(tasks).lognormal(size=(tasks, 3))
     table = {"task": [f"t{i}" for i in range(tasks)], **dict(zip("abc", values.T, strict=True))}
-    notes = rankbench.rank(table, replicates=100).notes
+    notes = rankbench.rank(table, columns=COLUMNS, replicates=100).notes
     said = [
         float(one)
         for note in notes
@@ -100,7 +102,7 @@ def test_the_answer_by_ranks_stands_beside_mean_scores_of_few_tasks(methods: lis
     rng = np.random.default_rng(5)
     values = rng.lognormal(size=(tasks, 3)) + np.array([0.0, 0.0, 9.0])
     table = {"task": [f"t{i}" for i in range(tasks)], **dict(zip("abc", values.T, strict=True))}
-    notes = rankbench.rank(table, methods, replicates=200).notes
-    ranks = rankbench.rank(table, ["mean-rank"], replicates=200).table.filter("may_be_first")["system"].to_list()
-    assert ranks == ["c"]
+    notes = rankbench.rank(table, methods, columns=COLUMNS, replicates=200).notes
+    ranks = rankbench.rank(table, ["mean-rank"], columns=COLUMNS, replicates=200).table
+    assert ranks.filter("may_be_first")["system"].to_list() == ["c"]
     assert ("by mean-rank, 'c' may be first" in notes) is said

@@ -213,9 +213,7 @@ def test_judgments_of_beir_and_runs_of_ms_marco_are_read(tmp_path: Path) -> None
         files = [path.with_suffix(ending) for path in paths]
         table = rankbench.rank(files, ["mean-score"], qrels=beir, replicates=50).table
         assert dict(table.select("system", "score").iter_rows()) == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(
-        InputError, match=r"these are judgments \(qrels\), not scores: rankbench rank --qrels .*test.tsv RUN"
-    ):
+    with pytest.raises(InputError, match="rankbench rank --qrels FILE RUN"):
         rankbench.rank(beir)
 
 
@@ -341,7 +339,8 @@ def test_scores_of_each_topic_are_shown(tmp_path: Path) -> None:
         shown = CliRunner().invoke(main, ["rank", "--qrels", str(tmp_path / "q"), *map(str, given), "--per-task"])
         assert shown.exit_code == 0, shown.output
     (tmp_path / "scores.csv").write_text("task,a,b\nx,1,2\ny,3,\nz,4,4\nu,0,1\n")
-    shown = CliRunner().invoke(main, ["rank", str(tmp_path / "scores.csv"), "--per-task", "--format", "csv"])
+    arguments = ["rank", str(tmp_path / "scores.csv"), "--columns", "task=task,scores=a|b", "--per-task"]
+    shown = CliRunner().invoke(main, [*arguments, "--format", "csv"])
     values = {"x,a,1.0", "x,b,2.0", "y,a,3.0", "z,a,4.0", "z,b,4.0", "u,a,0.0", "u,b,1.0"}
     assert set(shown.stdout.splitlines()[1:]) == values
 

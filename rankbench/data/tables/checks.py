@@ -143,7 +143,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
         Meanings of columns that have theirs.
     """
     if raw.in_schema:
-        if told:
+        if Reading.parsed(told).without("ignore"):
             raise SpecError("the columns of this file have fixed names; leave --columns out")
         return CheckedTable(raw.frame, notes=raw.notes)
     reading = Reading.parsed(told)

@@ -99,7 +99,7 @@ class MeasurementsCheck(TableCheck):
     def end(self) -> None:
         """Refuse a cell that was given twice, and a column without any score."""
         super().end()
-        if empty := [name for name, some in self.filled.items() if not some and name not in self.raw.unwanted]:
+        if empty := [name for name, some in self.filled.items() if not some]:
             raise InputError("the column has no score at all; remove it, or fill it", path=self.path, column=empty[0])
         keys = pl.concat(self.keys)
         again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()

@@ -42,7 +42,6 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     InputError
         A column is not there or holds no single values, or no row is left.
     """
-    refuse_judgments(raw)
     layout = ScoreLayout.told(raw, reading)
     kept, reading = layout.kept(raw), layout.reading
     names = layout.columns(*COLUMN_OF)
@@ -57,7 +56,8 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
         data = table.frame.select(pl.all() if small else pl.col(keys)).collect(engine="streaming")
     refuse_twice(kept, reading, data.select(keys), {COLUMN_OF[role]: layout.text(role) for role in layout.rows()})
     refuse_second_key(kept, reading, layout.columns("system", "task"), layout.columns("seed"))
-    notes = [*layout.left_out(raw, facts.rows), *facts.notes(layout)]
+    reading, notes = layout.left_out(raw, facts.rows)
+    notes += facts.notes(layout)
     with kept.located():
         scores = _scores_of(layout, data) if small else None
     if scores is not None:
@@ -69,18 +69,6 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
         notes += score_notes(scores)
     counts = {**ways.counts, **facts.missing()}
     return ReadTable(table, reading, layout.says(ways.text(layout)), counts, tuple(notes))
-
-
-def refuse_judgments(raw: RawTable) -> None:
-    """Refuse judgments of documents (qrels), which look like scores.
-
-    Raises
-    ------
-    InputError
-    """
-    if {"query-id", "corpus-id"} <= set(raw.schema()):
-        message = f"these are judgments (qrels), not scores: rankbench rank --qrels {raw.path or 'FILE'} RUN..."
-        raise InputError(message, path=raw.path)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.core.text import count_text
-from rankbench.data.tables.cells import is_nothing, says, text_of
+from rankbench.data.tables.cells import is_nothing, name_of, says, text_of
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
 from rankbench.errors import InputError, Unread, nearest
-from rankbench.interfaces.reading import Reading, fits, names_text
+from rankbench.interfaces.reading import Reading, expression_of, fits, has_wildcards, names_text
 from rankbench.interfaces.table_check import QUOTED, RawTable
 
 COLUMN_OF = {"task": "query_id", "system": "system", "seed": "seed"}
@@ -78,7 +79,9 @@ class ScoreLayout:
             columns["ignore"] = (*reading.all("ignore"), *ignored)
         reading = reading.with_(columns)
         named = {name for role in _SCORES for name in told.columns.get(role, ())}
-        cells = [name for names in given.values() for name in names]
+        # In the order of the file: resamples, and so intervals, do not change with the telling.
+        chosen = {name for names in given.values() for name in names}
+        cells = [name for name in schema if name in chosen]
         wild = frozenset(cells) - named
         losses = frozenset([*given["loss"], *given["losses"]])
         layout = cls(reading, cells, losses, _side(raw, reading, given), wild, ignored, schema)
@@ -124,7 +127,7 @@ class ScoreLayout:
             names = (text_of(name) for name in self.columns(*COLUMN_OF, "metric"))
             wanted += [~(is_nothing(text) & says(text, missing)) for text in names]
         if self.ignored:
-            wanted += [~says(text_of(name), self.ignored) for name in self.columns("system", "task")]
+            wanted += [~self._called(side, self.ignored) for side in self.columns("system", "task")]
         if not wanted:
             return raw
         every = pl.all_horizontal(wanted)
@@ -135,19 +138,34 @@ class ScoreLayout:
 
         return replace(raw, frame=raw.frame.filter(every), header=0, locate=located, filtered=True)
 
-    def left_out(self, raw: RawTable, rows: int) -> list[str]:
-        """Return a note on the rows that are left out.
+    def left_out(self, raw: RawTable, rows: int) -> tuple[Reading, list[str]]:
+        """Return the reading, which ignores only what is there, and a note on the rows that are left out.
 
         Raises
         ------
         InputError
-            No row is left.
+            No row is left, or a name to ignore is a task and a system.
         """
+        places = [(name, side) for name in self.ignored for side in self.columns("system", "task")]
+        wanted = [self._called(side, (name,)).any().alias(str(at)) for at, (name, side) in enumerate(places)]
         with raw.reading():
-            every = int(raw.frame.select(pl.len()).collect(engine="streaming").item())
+            every, *found = raw.frame.select(pl.len().alias("rows"), *wanted).collect(engine="streaming").row(0)
         if not rows:
             raise InputError(f"none of {count_text(every, 'row')} is left, or there are no rows", path=raw.path)
-        return [f"rankbench leaves out {every - rows:,} of {count_text(every, 'row')}"] if every > rows else []
+        there = Counter(name for (name, _), some in zip(places, found, strict=True) if some)
+        if both := [name for name, sides in there.items() if sides > 1]:
+            raise InputError(f"{both[0]!r} is a task and a system: which of them to ignore is not clear", path=raw.path)
+        names = tuple(name for name in self.reading.all("ignore") if name in there or name not in self.ignored)
+        note = [f"rankbench leaves out {every - rows:,} of {count_text(every, 'row')}"] if every > rows else []
+        return self.reading.with_({"ignore": names}) if self.ignored else self.reading, note
+
+    def _called(self, side: str, names: Sequence[str]) -> pl.Expr:
+        """Return where a task or a system is one of some names, or what a pattern means that is no name itself."""
+        found = name_of(side).is_in(names)
+        for name in filter(has_wildcards, names):
+            there = pl.any_horizontal(name_of(one) == name for one in self.columns("system", "task")).any()
+            found |= ~there & name_of(side).str.contains(f"(?s)^{expression_of(name)}$")
+        return found
 
     def says(self, way: str) -> tuple[str, ...]:
         """Return the parts of the line that states it; `way` is the better one where a row is a cell."""
