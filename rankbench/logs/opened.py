@@ -74,7 +74,7 @@ class RawLog:
         Parameters
         ----------
         columns : str
-            Meanings of columns beside those of `told`: see `rankbench.data.tables.column_roles.parse_columns`.
+            Meanings of columns beside those of `told`: see `rankbench.interfaces.reading.Reading.text`.
         keep : Filter
             Notes say how many votes are left.
 

@@ -73,6 +73,8 @@ class ComparisonTable(TableKind):
         found = read_votes(raw, reading)
         if reading.one("mirrored") != "halve":
             return found
+        if found.reading.one("loser"):
+            raise InputError("mirrored=halve is of votes with two sides, not of winners and losers", path=raw.path)
         frame, note = halved(found.table.frame, sides=bool(covariate_terms(found.table.roles)))
         return replace(found, table=replace(found.table, frame=frame), notes=(*found.notes, note))
 
@@ -118,7 +120,7 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> tuple[pl.LazyFrame, str]:
     Parameters
     ----------
     votes : LazyFrame
-        As `rankbench.data.tables.column_roles.as_comparisons` returns them.
+        As `rankbench.data.tables.read_votes.read_votes` returns them.
     sides : bool
         Whether the left one is kept; of games seen from both sides neither is first.
 

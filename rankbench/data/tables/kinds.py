@@ -114,8 +114,12 @@ def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
     return Unread(what, step, code="roles")
 
 
+_VALUES = {"mirrored": ("halve", "keep"), "self": ("drop",), "alike": ("keep",)}
+"""What some roles may say."""
+
+
 def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) -> None:
-    """Refuse a role that no kind of table has.
+    """Refuse a role that no kind of table has, and a value that a role has not.
 
     Raises
     ------
@@ -129,3 +133,6 @@ def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) ->
     for role, names in reading.columns.items():
         if role not in known and (any(names) or kinds is None):
             raise InputError(f"there is no role {role!r} of {what}{nearest(role, known)}")
+    for role, values in _VALUES.items():
+        if (value := reading.one(role)) and value not in values:
+            raise InputError(f"columns may say {role}={' or '.join(values)}, not {role}={value}")

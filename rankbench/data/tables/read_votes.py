@@ -48,7 +48,7 @@ from rankbench.interfaces.reading import Names, Reading, names_text
 from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
-_LEAD, _OUT, _AGAINST = "\0lead", "\0out", "\0against"
+_LEAD, _OUT, _AGAINST, _KEY = "\0lead", "\0out", "\0against", "\0key"
 """Columns beside the columns of the file; no user calls one so."""
 
 _BESIDE = ("judge", "time", "weight", "count")
@@ -394,7 +394,7 @@ def _read_sides(votes: _Votes) -> ReadTable:
     pairs = _different(votes)
     items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
     votes.refuse_items(pl.col(_OUT), items)
-    _refuse_mirrored(votes.raw, reading, pairs)
+    _refuse_mirrored(votes, pairs)
     decisive = counts["left"] + counts["right"]
     if decisive > 5 and not (counts["left"] and counts["right"]):
         side = votes.sides[0 if counts["left"] else 1]
@@ -476,23 +476,39 @@ def _different(votes: _Votes) -> pl.DataFrame:
     return grouped.with_columns(text_of("left").alias("left"), text_of("right").alias("right"))
 
 
-def _refuse_mirrored(raw: RawTable, reading: Reading, pairs: pl.DataFrame) -> None:
-    """Ask where each row has one that says the same from the other side."""
-    if reading.one("mirrored") or pairs["len"].sum() < 4:
+def _refuse_mirrored(votes: _Votes, pairs: pl.DataFrame) -> None:
+    """Ask where each row has one of the same query, judge and time that says the same from the other side."""
+    reading = votes.reading
+    if reading.one("mirrored") or pairs["len"].sum() < 4 or not _are_mirrored(pairs, ()):
         return
+    beside = [name for role in ("query", "judge", "time") if (name := reading.one(role))]
+    # Few tables get here, so that others are grouped by few columns.
+    if beside:
+        texts = [text_of(name).alias(f"{_KEY}{at}") for at, name in enumerate((*votes.sides, *beside))]
+        rows = votes.raw.frame.filter(~pl.col(_OUT)).select(*texts, pl.col(_LEAD).sign().alias("lead"))
+        with votes.raw.reading():
+            counted = rows.group_by(pl.all()).len().collect(engine="streaming")
+        names = {f"{_KEY}0": "left", f"{_KEY}1": "right"}
+        if not _are_mirrored(counted.rename(names), [f"{_KEY}{at + 2}" for at in range(len(beside))]):
+            return
+    raise Unread(
+        "each row has a row that says the same from the other side",
+        "--columns mirrored=halve counts each game once, mirrored=keep twice",
+        code="mirrored",
+        path=votes.raw.path,
+    )
+
+
+def _are_mirrored(counted: pl.DataFrame, beside: Sequence[str]) -> bool:
+    """Return whether of each vote as many rows stand there from one side as from the other."""
     turned = pl.col("left") > pl.col("right")
-    even = pairs.group_by(
+    even = counted.group_by(
         pl.min_horizontal("left", "right").alias("low"),
         pl.max_horizontal("left", "right").alias("high"),
         pl.when(turned).then(-pl.col("lead")).otherwise(pl.col("lead")).alias("lead"),
+        *beside,
     ).agg(pl.col("len").filter(turned).sum().alias("one"), pl.col("len").filter(~turned).sum().alias("other"))
-    if bool((even["one"] == even["other"]).all()):
-        raise Unread(
-            "each row has a row that says the same from the other side",
-            "--columns mirrored=halve counts each game once, mirrored=keep twice",
-            code="mirrored",
-            path=raw.path,
-        )
+    return bool((even["one"] == even["other"]).all())
 
 
 def _sided_table(votes: _Votes, outcome: VoteOutcome) -> RawTable:

@@ -15,7 +15,7 @@
 
 A vote whose points are split has two rows, each item the winner of one; their weights are its points, times its weight.
 
-Files may call the columns otherwise: `rankbench.data.tables.column_roles`.
+Files may call the columns otherwise: `rankbench.interfaces.reading`.
 
 ============  ===================  ====================================================
 ``query_id``  String
