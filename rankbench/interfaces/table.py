@@ -32,9 +32,10 @@ class TableKind(Component):
     columns : tuple of str
         Columns that such a table must have, in order, ``query_id`` first.
     optional : tuple of str
-        Columns that it may have besides. Other columns of a file are ignored.
+        Columns that it may have besides.
     shapes : tuple of tuple of str
-        Roles of columns that say together all that such a table must say, each by itself. Empty: its columns.
+        Roles of columns that say together all that such a table must say, each by itself. Empty: its columns, of
+        which ``query_id`` is the role ``query``, and beside them those of `optional`.
     beside : tuple of str
         Roles that its columns may have besides.
     judgments : tuple of JudgmentKind
@@ -60,7 +61,7 @@ class TableKind(Component):
     Examples
     --------
     A module, and another one for the check, as importing Polars takes a while. CSV, NDJSON and Parquet files with these
-    columns are recognized wherever rankbench takes a file; `data describe` and `data convert` know them.
+    columns are read wherever rankbench takes a file; `data describe` and `data convert` know them.
 
     .. code-block:: python
 
@@ -128,6 +129,8 @@ class TableKind(Component):
         """Return what is wrong with the columns; see `Component.defect`."""
         if cls.columns[:1] != (QUERY,):
             return f"columns is {cls.columns!r}, not a tuple of names that begins with {QUERY!r}"
+        if not all(isinstance(shape, tuple) and shape for shape in cls.shapes):
+            return f"shapes is {cls.shapes!r}, not a tuple of tuples of roles"
         required = [name for name, parameter in cls.parameters().items() if parameter.is_required()]
         if required:
             return f"the parameter {required[0]!r} has no default; every file is shown to the kind as it is by default"
@@ -159,7 +162,7 @@ class TableKind(Component):
 
         applied = reading.expanded(raw.schema().names())
         roles = {role: names[0] for role, names in applied.columns.items() if names[0] and role not in NO_COLUMNS}
-        frame = raw.frame.select(pl.col(name).alias(role) for role, name in roles.items())
+        frame = raw.frame.select(pl.col(name).alias(QUERY if role == "query" else role) for role, name in roles.items())
         return ReadTable(replace(raw, frame=frame, roles=roles), applied, (", ".join(roles.values()),))
 
     @abstractmethod

@@ -123,7 +123,7 @@ def test_a_class_has_its_kind_from_its_base(entry, kind):
     base = base_of(kind)
     body = {"__module__": __name__, "__doc__": "Nothing.", "name": "nothing", "source": "a test"}
     if kind == "table":
-        body |= {"columns": ("query_id", "nothing"), "marks": ("nothing",)}
+        body |= {"columns": ("query_id", "nothing")}
     cls = type("Nothing", (base,), body | dict.fromkeys(base.__abstractmethods__, lambda self: None))
     assert load([entry(brings=lambda: [cls])], strict=True).statuses[0].components == (f"{kind}/nothing",)
 

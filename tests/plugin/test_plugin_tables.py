@@ -10,7 +10,6 @@ import subprocess
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
 
 import polars as pl
 import pytest
@@ -18,10 +17,12 @@ from forked import installed, run_program
 from installed import install_plugin
 from small_suites import suite_text
 
-from rankbench.data.tables import checks as recognize
-from rankbench.data.tables.items import ItemTable
-from rankbench.errors import PluginError
+from rankbench.data.readings.standard import by_standard_names
+from rankbench.data.tables.kinds import applied
+from rankbench.errors import Unread
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.loading import load
 
 EXAMPLES = inspect.getdoc(TableKind).partition("Examples\n")[2]
@@ -84,7 +85,7 @@ def test_it_is_listed_told_and_checked_beside_ours(run) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet"])
-def test_a_file_of_it_is_recognized_and_described(run, ratings: Path, ending: str) -> None:
+def test_a_file_of_it_is_read_and_described(run, ratings: Path, ending: str) -> None:
     frame = pl.read_csv(ratings)
     getattr(frame, f"write_{ending}")(ratings.with_suffix(f".{ending}"))
     found = run("data", "describe", f"ratings.{ending}", "--json")
@@ -186,37 +187,47 @@ def test_what_takes_no_ratings_says_so(run, ratings: Path) -> None:
         assert complaint in found.stderr
 
 
-STARS = {"columns": ("query_id", "stars"), "marks": ("stars",)}
+STARS = {"columns": ("query_id", "stars"), "optional": ("weight",)}
+
+
+def made_kind(**facts: object) -> type[TableKind]:
+    made = {"name": "made", "source": "a test", "example": classmethod(lambda cls: {}), "check": lambda self, raw: None}
+    return type("Made", (TableKind,), {**made, **facts, "__module__": __name__})
 
 
 @pytest.mark.parametrize(
     ("facts", "complaint"),
     [
-        ({"columns": ("user", "query_id"), "marks": ("user",)}, "begins with 'query_id'"),
-        ({"columns": "query_id", "marks": ("stars",)}, "begins with 'query_id'"),
-        (STARS | {"marks": ()}, "marks no kind"),
-        (STARS | {"marks": ("query_id",)}, "marks no kind"),
-        (STARS | {"marks": ("points",)}, "not a tuple of its own columns"),
+        ({"columns": ("user", "query_id")}, "begins with 'query_id'"),
+        ({"columns": "query_id"}, "begins with 'query_id'"),
+        (STARS | {"shapes": ("query", "stars")}, "not a tuple of tuples of roles"),
+        (STARS | {"shapes": ((),)}, "not a tuple of tuples of roles"),
         (STARS | {"__annotations__": {"best": int}}, "the parameter 'best' has no default"),
         (STARS, ""),
     ],
 )
 def test_what_no_table_can_declare_is_rejected(entry, facts: dict[str, object], complaint: str) -> None:
-    made = {"name": "made", "source": "a test", "example": classmethod(lambda cls: {}), "check": lambda self, raw: None}
-    kind = type("Made", (TableKind,), {**made, **facts, "__module__": __name__})
-    causes = load([entry(brings=lambda: [kind])]).statuses[0].causes
+    causes = load([entry(brings=lambda: [made_kind(**facts)])]).statuses[0].causes
     assert (causes == ()) if not complaint else (len(causes) == 1 and complaint in causes[0])
 
 
-def test_a_kind_that_fails_when_it_is_asked_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Failing(ItemTable):
-        """Cannot say what its columns are."""
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"query_id": ["q"], "stars": [3], "weight": [2.0]}, ""),
+        ({"query": ["q"], "Stars": [3], "weight": [2.0]}, ""),
+        ({"film": ["q"], "points": [3], "w": [2.0]}, "query=film,stars=points,weight=w"),
+    ],
+)
+def test_columns_that_a_kind_declares_are_its_roles(columns: dict[str, list[object]], told: str) -> None:
+    raw, kinds = RawTable(pl.LazyFrame(columns)), [made_kind(**STARS)()]
+    found = applied(raw, Reading.told(told), kinds) if told else by_standard_names(raw, Reading(), kinds)
+    assert found is not None
+    read = found.table.frame.collect()
+    assert read.select("query_id", "stars", "weight").rows() == [("q", 3, 2.0)]
 
-        name: ClassVar[str] = "failing"
 
-        def claims(self, names: object) -> bool:
-            raise KeyError("stars")
-
-    monkeypatch.setattr(recognize, "table_kinds", lambda: [Failing()])
-    with pytest.raises(PluginError, match=r"kind of table 'failing' .* KeyError: 'stars'.*RANKBENCH_BLOCK_PLUGINS"):
-        recognize.table_of(pl.Schema({"query_id": pl.String(), "label": pl.Float32()}))
+def test_numbers_that_a_kind_does_not_read_are_asked_about() -> None:
+    raw = RawTable(pl.LazyFrame({"query_id": ["q", "r"], "stars": [3, 4], "votes": [7, 9]}))
+    with pytest.raises(Unread, match="votes"):
+        by_standard_names(raw, Reading(), [made_kind(**STARS)()])

@@ -39,12 +39,12 @@ def test_it_is_checked_and_competes(tmp_path: Path) -> None:
     site = tmp_path / "site"
     install_plugin(site, "some-scores", "scores = some_scores", some_scores=MODULE + hook("ShareOfBest, MedianOfTasks"))
     table = tmp_path / "scores.csv"
-    table.write_text("model,t,u,v\na,1,2,3\nb,2,4,4\n", encoding="utf-8")
+    table.write_text("system,t,u,v\na,1,2,3\nb,2,4,4\n", encoding="utf-8")
     run = installed(site, tmp_path)
     checked = run("check", "some-scores")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     asked = ("rank", str(table), "--method", "share-of-best", "--method", "median-of-tasks", "--format", "json")
-    found = run(*asked, "--replicates", "50")
+    found = run(*asked, "--columns", "scores=*", "--replicates", "50")
     assert found.returncode == 0, found.stderr
     said = json.loads(found.stdout)
     scores = {(row["method"], row["system"]): row["score"] for row in said["systems"]}

@@ -63,7 +63,7 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
 
     plugins = load([EntryPoint(name, module, "rankbench")], strict=True)
     assert plugins.statuses[0].components == (f"{kind}/made-{kind}",)
-    brought = plugins.registry.suites()[name] if kind == "suite" else plugins.registry.component_class(kind, name)
+    brought = plugins.registry.files(kind)[name] if kind == "suite" else plugins.registry.component_class(kind, name)
     results = check_component(brought)
     assert [str(result) for result in results if not result.ok] == []
     assert sum(result.executed for result in results) >= 2

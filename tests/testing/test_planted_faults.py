@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -855,6 +857,62 @@ class LinesSniffing(Lines):
 @fails("extensions-are-endings")
 class LinesEnding(Lines):
     extensions = ("LINES",)
+
+
+class Stars(rankbench.TableKind):
+    """A user gives an item stars."""
+
+    name = "stars"
+    source = "This test"
+    columns = ("query_id", "stars")
+    optional = ("weight",)
+
+    @classmethod
+    def example(cls):
+        return {"query_id": ["a", "b"], "stars": [3.0, 4.0], "weight": [1.0, 2.0]}
+
+    def check(self, raw):
+        import polars as pl
+
+        from rankbench.interfaces.table_check import TableCheck
+
+        types = {"query_id": pl.String(), "stars": pl.Float64(), "weight": pl.Float64()}
+        return partial(TableCheck, raw, pl.Schema({name: types[name] for name in types if name in raw.schema()}))
+
+
+@sound
+class SoundStars(Stars):
+    """A user gives an item stars."""
+
+    name = "sound-stars"
+
+
+@fails("example-is-read-by-its-names")
+class StarsCalledScores(Stars):
+    columns = ("query_id", "system", "score")
+
+    @classmethod
+    def example(cls):
+        return {"query_id": ["a", "b"], "system": ["x", "y"], "score": [3.0, 4.0]}
+
+
+@fails("example-is-read-by-its-names")
+class StarsOfOtherRoles(Stars):
+    shapes = (("query", "points"),)
+
+
+@fails("example-is-read-by-its-names")
+class StarsUndeclared(Stars):
+    optional = ()
+
+
+@fails("example-is-read-by-its-names")
+class StarsDoubled(Stars):
+    def read(self, raw, reading):
+        import polars as pl
+
+        found = super().read(raw, reading)
+        return replace(found, table=replace(found.table, frame=found.table.frame.with_columns(pl.col("stars") * 2)))
 
 
 @pytest.mark.parametrize("cls", SOUND, ids=lambda cls: cls.name)

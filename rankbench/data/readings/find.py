@@ -17,7 +17,16 @@ from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
 from rankbench.data.tables.cells import NUMBER
 from rankbench.data.tables.doubts import first_cells, looks
-from rankbench.data.tables.kinds import applied, check_roles, complete_shapes, shapes_of, table_kind_of, table_kinds
+from rankbench.data.tables.kinds import (
+    applied,
+    beside_of,
+    check_roles,
+    complete_shapes,
+    roles_of,
+    shapes_of,
+    table_kind_of,
+    table_kinds,
+)
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.reading import NO_COLUMNS, Reading, names_text
@@ -67,7 +76,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
             raise raw.refusal
         if (read := by_standard_names(raw, told, kinds)) is not None:
             return read
-        if roles - NO_COLUMNS - {role for kind in kinds for role in kind.beside}:
+        if roles - NO_COLUMNS - {role for kind in kinds for role in beside_of(kind)}:
             table_kind_of(told, kinds)
         raise columns_question(raw, kinds, near)
 
@@ -130,7 +139,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
     taken = {name for names in told.columns.values() for name in names}
     free = [name for name in raw.schema().names() if name not in taken]
     shaped = {role for shape in shapes_of(kind) for role in shape}
-    called = names_by_role(free, [role for role in {*kind.beside, *shaped} if role not in told.columns])
+    called = names_by_role(free, [role for role in roles_of(kind) if role not in told.columns])
     # A winner that is told beside a loser, or two sides, that are called so.
     roles = {role for role, names in told.columns.items() if any(names)}
     said, every = complete_shapes(roles, [kind]), complete_shapes({*roles, *called}, [kind])

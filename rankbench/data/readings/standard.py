@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
-from rankbench.data.tables.kinds import check_roles, complete_shapes, shapes_of, table_kinds
+from rankbench.data.tables.kinds import beside_of, check_roles, complete_shapes, roles_of, table_kinds
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
 from rankbench.interfaces.table import TableKind
@@ -41,8 +41,7 @@ def are_known(names: Collection[str]) -> bool:
     """Return whether names are columns of a table: called as roles that make one, or all that a known format needs."""
     kinds = table_kinds()
     for kind in kinds:
-        roles = {*kind.beside, *(role for shape in shapes_of(kind) for role in shape)}
-        if complete_shapes(names_by_role(names, roles), [kind]):
+        if complete_shapes(names_by_role(names, roles_of(kind)), [kind]):
             return True
     return any(set(entry.needs) <= set(names) for entry in known_formats().values() if not entry.rows)
 
@@ -70,16 +69,15 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     ignored = (*told.columns.get("ignore", ()), *(name for names in called.values() for name in names))
     free = [name for name in raw.schema().names() if name not in taken and not any(fits(name, i) for i in ignored)]
     for kind in kinds:
-        roles = {*kind.beside, *(role for shape in shapes_of(kind) for role in shape)}
-        usual = {role: names for role, names in names_by_role(free, roles).items() if role not in told.columns}
+        usual = {role: names for role, names in names_by_role(free, roles_of(kind)).items() if role not in told.columns}
         own = {**usual, **{role: names for role, names in told.columns.items() if any(names)}}
         found += [(kind, shape, usual) for _, shape in complete_shapes(own, [kind])]
     found = [one for one in found if not any(set(one[1]) < set(other[1]) for other in found)]
     # Of two sets of roles that are all read at once, as a query's and a judge's, either will do.
-    kept = [one for one in found if set(one[1]) <= {*found[0][1], *found[0][0].beside} and one[0] is found[0][0]]
+    kept = [one for one in found if set(one[1]) <= {*found[0][1], *beside_of(found[0][0])} and one[0] is found[0][0]]
     found = found[:1] if len(kept) == len(found) else found
     if len(found) > 1:
-        shapes = " or ".join(f"{kind.words} by {', '.join(shape)}" for kind, shape, _ in found)
+        shapes = " or ".join(f"{kind.words or kind.name} by {', '.join(shape)}" for kind, shape, _ in found)
         step = "--columns ROLE= for the one that is not meant, as --columns " + ",".join(
             f"{role}=" for role in found[-1][1][-1:]
         )
@@ -87,7 +85,7 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     if not found:
         return None
     kind, shape, usual = found[0]
-    chosen = {role: names for role, names in usual.items() if role in shape or role in kind.beside}
+    chosen = {role: names for role, names in usual.items() if role in shape or role in beside_of(kind)}
     _refuse_twice(raw, chosen, shape)
     unused = {role: names for role, names in usual.items() if role not in chosen and role not in shape}
     if unused:

@@ -11,7 +11,7 @@ from rankbench.data.tables import rankbench_register
 from rankbench.data.tables.cells import text_of
 from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.reading import NO_COLUMNS, Reading
-from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table import QUERY, TableKind
 from rankbench.interfaces.table_check import RawTable, ReadTable
 from rankbench.plugin import manager
 
@@ -58,7 +58,17 @@ def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method"
 
 def shapes_of(kind: TableKind) -> tuple[tuple[str, ...], ...]:
     """Return the sets of roles that each say all that a table of a kind must say."""
-    return kind.shapes or (kind.columns,)
+    return kind.shapes or (tuple("query" if name == QUERY else name for name in kind.columns),)
+
+
+def beside_of(kind: TableKind) -> tuple[str, ...]:
+    """Return the roles that columns of a kind may have besides: of a kind without shapes, its optional columns."""
+    return kind.beside if kind.shapes else (*kind.optional, *kind.beside)
+
+
+def roles_of(kind: TableKind) -> set[str]:
+    """Return all roles that columns of a kind may have."""
+    return {*beside_of(kind), *(role for shape in shapes_of(kind) for role in shape)}
 
 
 def complete_shapes(roles: Collection[str], kinds: Collection[TableKind]) -> list[tuple[TableKind, tuple[str, ...]]]:
@@ -126,9 +136,7 @@ def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) ->
     InputError
     """
     of = table_kinds() if kinds is None else kinds
-    known = {*NO_COLUMNS}.union(
-        *({*kind.beside, *(role for shape in shapes_of(kind) for role in shape)} for kind in of)
-    )
+    known = {*NO_COLUMNS}.union(*map(roles_of, of))
     what = "columns" if kinds is None else " or ".join(kind.words or kind.name for kind in of)
     for role, names in reading.columns.items():
         if role not in known and (any(names) or kinds is None):

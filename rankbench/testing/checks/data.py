@@ -13,11 +13,13 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.spec import Spec
+from rankbench.data.readings.standard import by_standard_names
 from rankbench.data.tables.checks import judgments_of, recognized, table_of, validate
 from rankbench.data.tables.kinds import built_in, table_kinds
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import reason
+from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import QUERY
 from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import get, names
@@ -158,15 +160,24 @@ def _table_read(subject: Subject, frames: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 @conformance_check("table")
-def example_is_recognized(subject: Subject) -> None:
-    """Columns of its example make a table of this kind, beside all others that are registered."""
-    it, names = subject.it, _table_example(subject).columns
-    if missing := it.missing(names):
+def example_is_read_by_its_names(subject: Subject) -> None:
+    """The names of its example's columns are roles of this kind alone, of all that are registered."""
+    it, example = subject.it, _table_example(subject)
+    if missing := it.missing(example.columns):
         raise CheckFailed(f"its example has not the columns {', '.join(missing)}")
-    others = [kind for kind in table_kinds() if kind.name != it.name]
-    found = recognized(names, [*others, it])
-    if found != it:
-        raise CheckFailed(f"the columns of its example make a table of {found}; name in `marks` what only it has")
+    kinds = [*(kind for kind in table_kinds() if kind.name != it.name), it]
+    if (found := recognized(example.columns, kinds)) != it:
+        raise CheckFailed(f"the columns of its example make a table of {found}; no two kinds may have the same columns")
+    try:
+        read = by_standard_names(RawTable(example.lazy()), Reading(), kinds)
+    except InputError as error:
+        raise CheckFailed(f"a file of its example is not read: {error}") from error
+    if read is None:
+        raise CheckFailed("the names of its example's columns are no roles of its `shapes`")
+    check = it.check(read.table)()
+    rows = pl.concat([check.feed(batch) for batch in read.table.batches()])
+    if not rows.equals(_table_read(subject, [example])):
+        raise CheckFailed("`read` makes other rows of its example than it has")
 
 
 @conformance_check("table")
