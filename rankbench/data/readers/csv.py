@@ -74,7 +74,9 @@ def _table(path: Path, form: _Form, blank: bool, lines: int) -> RawTable:
     """Return the table of a file whose last line of some names the columns, with blank lines at its end or without."""
     names, headed = form.first, lines > 0
     if lines > 1:
-        names = form.rows[lines - 2] if len(form.rows) >= lines - 1 else []
+        if len(form.rows) < lines - 1:
+            raise InputError(f"the file has fewer than the {lines} lines of its header", path=path)
+        names = form.rows[lines - 2]
         form = replace(form, skipped=form.skipped + lines - 1, first=names)
     if not headed:
         names = [str(number) for number in range(1, len(names) + 1)]

@@ -156,7 +156,7 @@ def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Si
         (x, y)
         for x, y in combinations(among, 2)
         if bool((says_name[x] | says_name[y] | tied | blank[x] | blank[y]).all())
-        and bool((says_name[x] | says_name[y]).any())
+        and (reading.has("left", "right") or bool((says_name[x] | says_name[y]).any()))
         and not bool((columns[x] == columns[y]).all())
     ]
     yield from _whole(rows, reading, likely, by_word, ties)
