@@ -18,6 +18,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from rankbench.core.component import Record, first_problem
 from rankbench.data.tables.kinds import built_in
 from rankbench.errors import InputError, nearest
+from rankbench.interfaces.reading import Reading
 
 VARIABLE = "RANKBENCH_CARDS"
 """The environment's variable; it comes before the file."""
@@ -125,6 +126,8 @@ class Card(Record):
         Whether items have names.
     d : int, optional
         Number of features; of items only.
+    columns, words : str
+        Meanings of columns and words, as ``--columns`` and ``--words`` have them.
     expected : Expected
     archives : tuple of Archive
     files : tuple of CardFile
@@ -142,6 +145,8 @@ class Card(Record):
     table: str = "items"
     d: int | None = Field(default=None, ge=1)
     named: bool = False
+    columns: str = ""
+    words: str = ""
     expected: Expected
     archives: tuple[Archive, ...] = ()
     files: tuple[CardFile, ...] = Field(min_length=1)
@@ -154,6 +159,7 @@ class Card(Record):
                 raise ValueError(f"file {file.path!r}: 'archive' and 'member' belong together")
             if file.archive is not None and file.archive not in known:
                 raise ValueError(f"file {file.path!r}: there is no archive {file.archive!r}")
+        Reading.told(self.columns, self.words)
         kinds = built_in()
         if self.table not in kinds:
             raise ValueError(f"there is no kind of table {self.table!r}{nearest(self.table, kinds)}")
@@ -171,6 +177,12 @@ class Card(Record):
         """True if rankbench can fetch every file, by itself or in an archive."""
         urls = {archive.name: archive.url for archive in self.archives}
         return all((file.url or (file.archive and urls[file.archive])) is not None for file in self.files)
+
+    @cached_property
+    def told(self) -> Reading | None:
+        """The reading of its files; None: they need none."""
+        found = Reading.told(self.columns, self.words).with_(source=f"data card {self.name}")
+        return found or None
 
     @cached_property
     def fingerprint(self) -> str:

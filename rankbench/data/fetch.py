@@ -225,7 +225,7 @@ class CardDataset(Dataset):
         """Return the tables of all files as they stand, each with its prefix."""
         reader = get(Reader, self.card.reader)
         files = zip(self.card.files, locate(self.card), strict=True)
-        return [(file.prefix, reader.raw(path)) for file, path in files if file.table]
+        return [(file.prefix, replace(reader.raw(path), kept=self.card.told)) for file, path in files if file.table]
 
     def read(
         self, raw: Sequence[tuple[str, RawTable]], columns: str = "", condition: Condition | None = None

@@ -73,6 +73,8 @@ class RawTable:
         Columns that one of several files lacks, with this file.
     notes : tuple of str
         Sentences on how the file was read.
+    kept : Reading, optional
+        Meanings of its columns that a data card has.
     """
 
     frame: pl.LazyFrame
@@ -90,6 +92,7 @@ class RawTable:
     refusal: InputError | None = None
     lacking: Mapping[str, Path | None] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kept: Reading | None = None
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""

@@ -101,6 +101,22 @@ def archived(content, address, **changes):
     return card(files=files, archives=[archive], **changes)
 
 
+def test_a_card_says_what_columns_mean(tmp_path, monkeypatch):
+    text = "one,two,won,who\nAnts,Bees,2,ann\nBees,Ants,x,bob\n"
+    (tmp_path / "toy").mkdir()
+    written(tmp_path / "toy" / "votes.csv", text)
+    monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path))
+    said = {"table": "comparisons", "reader": "csv", "d": None, "files": [{"path": "votes.csv", "sha256": sha(text)}]}
+    told = {"columns": "left=one,right=two,winner=won,judge=who", "words": "one=1,two=2,tie=x"}
+    toy = card_dataset(card(**said, **told))()
+    found = toy.scan().collect()
+    assert found.select("winner", "loser", "tie", "judge").rows() == [
+        ("Bees", "Ants", False, "ann"),
+        ("Bees", "Ants", True, "bob"),
+    ]
+    assert toy.scan_as("judge=").collect_schema().names() == ["query_id", "winner", "loser", "tie", "first"]
+
+
 class TestCards:
     def test_unknown_keys_and_wrong_values_are_located(self, tmp_path):
         text = (cards_folder() / "mq2008.toml").read_text()
@@ -132,6 +148,7 @@ class TestCards:
             ({"d": None}, "belongs to items"),
             ({"files": [FILE, FILE | {"path": "b"}]}, "different prefixes"),
             ({"files": [FILE | {"archive": "toy.zip", "member": "a"}]}, r"no archive 'toy\.zip'"),
+            ({"columns": "left"}, "ROLE=NAME"),
         ],
     )
     def test_what_contradicts_itself_is_no_card(self, changes, message):

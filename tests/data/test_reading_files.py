@@ -58,6 +58,13 @@ def test_a_column_that_a_reading_file_does_not_name_is_asked_about(games: Path) 
     assert wins(rankbench.aggregate(games, columns='ignore="0"')) == RIGHT
 
 
+def test_a_column_that_loses_its_role_is_not_asked_about(games: Path) -> None:
+    reading = Reading.told(f"{TOLD['columns']},judge=month", TOLD["words"])
+    write_reading(games, kept_reading(reading, []))
+    assert "judge" in open_log(games).frame.collect_schema()
+    assert "judge" not in open_log(games, columns="judge=").frame.collect_schema()
+
+
 def test_a_draft_has_every_column_and_is_no_reading(games: Path) -> None:
     write_reading(games, draft(choose_reader(games).raw(games)))
     text = reading_path(games).read_text(encoding="utf-8")

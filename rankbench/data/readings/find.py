@@ -58,8 +58,8 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         roles = {role for role, names in told.columns.items() if any(names)}
         if complete_shapes(roles, kinds):
             return _as_told(raw, told, kinds)
-        if (file := _beside(raw.path)) is not None:
-            return _as_kept(raw, file, told, kinds)
+        if (kept := raw.kept or _kept(raw.path)) is not None:
+            return _as_kept(raw, kept, told, kinds)
         found, near = _by_formats(raw, told)
         if found is not None:
             return found
@@ -72,15 +72,17 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         raise columns_question(raw, kinds, near)
 
 
-def _as_kept(raw: RawTable, file: Path, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
-    """Return a table as the reading file beside it says; a column that the file does not name is asked about."""
-    reading = reading_file(file).adding(told)
+def _as_kept(raw: RawTable, kept: Reading, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
+    """Return a table as a data card, or the file beside it, says; a column that is not named there is asked about."""
+    reading = kept.adding(told)
     table = _rows_of(raw, reading)
     found = applied(table, reading, kinds)
+    named = kept.read()  # a column may have lost its role: judge=
     # A column without a name cannot be named there: it is an index.
-    if new := [name for name in found.reading.unread(table.schema().names()) if name.strip()]:
+    new = [name for name in found.reading.unread(table.schema().names()) if name.strip() and name not in named]
+    if new:
         raise Unread(
-            f"{file.name} does not say what {'the column' if len(new) == 1 else 'the columns'} {listed(new)} "
+            f"{kept.source} does not say what {'the column' if len(new) == 1 else 'the columns'} {listed(new)} "
             f"{'is' if len(new) == 1 else 'are'}",
             f"give {'it' if len(new) == 1 else 'each'} a role there, or add to ignore, or --columns "
             + names_text({"ignore": tuple(new)}),
@@ -165,6 +167,12 @@ def _beside(path: Path | None) -> Path | None:
         return None
     file = path / IN_FOLDER if path.is_dir() else path.with_name(path.name + ENDING)
     return file if file.is_file() else None
+
+
+def _kept(path: Path | None) -> Reading | None:
+    """Return the reading of the file beside a file; None: there is none."""
+    file = _beside(path)
+    return reading_file(file) if file else None
 
 
 def reading_file(file: Path) -> Reading:
