@@ -125,7 +125,7 @@ def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
 
 
 _VALUES = {"mirrored": ("halve", "keep"), "self": ("drop",), "alike": ("keep",)}
-"""What some roles may say."""
+"""Values that some roles may have; other roles name columns."""
 
 
 def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) -> None:
