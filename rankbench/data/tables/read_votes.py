@@ -36,6 +36,7 @@ from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
     missing_step,
+    once_per_cell,
     outcome_of,
     outcome_says,
     with_flag,
@@ -233,6 +234,8 @@ class _Votes:
 
         Polars takes long to plan a query in which a long expression stands often.
         """
+        with self.raw.reading():
+            outcome = once_per_cell(frame, outcome)
         missing = outcome.missing.fill_null(value=False)
         out = (missing if self.out is None else self.out | missing).alias(_OUT)
         frame = frame.with_columns(out, outcome.lead.alias(_LEAD), against.alias(_AGAINST))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -31,6 +31,8 @@ OUTCOMES = (
 _SCORELINE = r"^(-?\d{1,4})\s*[-:\u2010-\u2015\u2212]\s*(-?\d{1,4})$"
 """Two scores in one column; one below 0 may be a code."""
 
+
+_MOST_CELLS = 1000
 
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
@@ -112,6 +114,26 @@ def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
             number = number_of(text, form_of(reading), errors=False)
             found[_number_of(name)] = pl.coalesce(flag, number) if flags else number
     return frame.with_columns(value.alias(alias) for alias, value in found.items())
+
+
+def once_per_cell(frame: pl.LazyFrame, outcome: VoteOutcome) -> VoteOutcome:
+    """Return an outcome that is read once for each different cell, where one column of few texts says it.
+
+    Texts are few and rows are many: what words mean costs ten times as much as to look a cell up.
+    """
+    names = {*outcome.lead.meta.root_names(), *outcome.missing.meta.root_names()}
+    if names != {*outcome.columns} or len(names) > 1 or frame.collect_schema()[outcome.columns[0]] != pl.String:
+        return outcome
+    cell = pl.col(outcome.columns[0])
+    cells = frame.select(cell.alias("cell")).unique().head(_MOST_CELLS + 1).collect(engine="streaming")["cell"]
+    if len(cells) > _MOST_CELLS:
+        return outcome
+    read = cells.to_frame(outcome.columns[0]).select(lead=outcome.lead, missing=outcome.missing)
+    lead, missing = (
+        cell.replace_strict(cells, read[name], default=None, return_dtype=read.schema[name])
+        for name in ("lead", "missing")
+    )
+    return replace(outcome, lead=lead, missing=missing)
 
 
 def _number_of(name: str) -> str:

@@ -136,16 +136,14 @@ def _candidates(raw: RawTable, reading: Reading) -> list[str]:
 
 def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[SidePair]:
     """Yield the pairs of columns that the winner's column names one of in every row."""
-    ties, missing = _told_words(reading)
+    ties, _ = _told_words(reading)
     said = text_of(reading.one("winner"))
     with raw.reading():
-        # What may say nothing is asked about later: with its row, as a blank.
-        rows = raw.frame.filter(~says(said, missing) & ~is_nothing(said))
-        sample = rows.head(_SAMPLE).select(
+        sample = raw.frame.filter(_says_who(reading)).head(_SAMPLE)
+        cells = sample.select(
             name_of(reading.one("winner")).alias("\0said"), *(name_of(name).alias(name) for name in among)
-        )
-        cells = sample.collect()
-        words = _words(rows, said, ties)
+        ).collect()
+        words = _words(_cells(raw, reading), said, ties)
     by_word = list(_by_words(words, among, cells))
     columns = {name: cells[name] for name in among}
     says_name = {name: columns[name] == cells["\0said"] for name in among}
@@ -159,29 +157,37 @@ def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Si
         and (reading.has("left", "right") or bool((says_name[x] | says_name[y]).any()))
         and not bool((columns[x] == columns[y]).all())
     ]
-    yield from _whole(rows, reading, likely, by_word, ties)
+    yield from _whole(raw, reading, [*(SidePair(x, y, "items") for x, y in likely), *by_word], ties)
 
 
-def _whole(
-    rows: pl.LazyFrame,
-    reading: Reading,
-    likely: Sequence[tuple[str, str]],
-    by_word: Sequence[SidePair],
-    ties: Sequence[str],
-) -> Iterator[SidePair]:
+def _says_who(reading: Reading) -> pl.Expr:
+    """Return where a winner's cell is no word for missing, and not blank: blanks are asked about later, with a row."""
+    said = text_of(reading.one("winner"))
+    return ~says(said, _told_words(reading)[1]) & ~is_nothing(said)
+
+
+def _cells(raw: RawTable, reading: Reading, *beside: str) -> pl.LazyFrame:
+    """Return the different cells of the winner's column, which may go with others, and how many rows have each.
+
+    Texts are few and rows are many: words are looked for in the different ones alone.
+    """
+    columns = dict.fromkeys((reading.one("winner"), *beside))
+    return raw.frame.group_by(*columns).agg(pl.len().cast(pl.Int64).alias("\0rows")).filter(_says_who(reading))
+
+
+def _whole(raw: RawTable, reading: Reading, pairs: Sequence[SidePair], ties: Sequence[str]) -> Iterator[SidePair]:
     """Yield the pairs that fit in all rows, of those that fit in the first."""
-    said = name_of(reading.one("winner"))
+    said, rows = name_of(reading.one("winner")), pl.col("\0rows")
     tied = says(text_of(reading.one("winner")), ties)
-    pairs = [*(SidePair(x, y, "items") for x, y in likely), *by_word]
-    facts = []
-    for at, (x, y, how) in enumerate(pairs):
-        left, right = name_of(x), name_of(y)
+    for pair in pairs:
+        left, right = name_of(pair.left), name_of(pair.right)
         blank = is_nothing(left) | is_nothing(right)
-        fits = (said == left) | (said == right) | tied | blank if how == "items" else pl.lit(value=True)
-        facts.append((fits.all() & (blank.mean() < 0.5)).alias(str(at)))
-    if facts:
-        fit = rows.select(facts).collect(engine="streaming").row(0)
-        yield from (pair for pair, true in zip(pairs, fit, strict=True) if true)
+        fits = (said == left) | (said == right) | tied | blank if pair.how == "items" else pl.lit(value=True)
+        fact = fits.all() & (rows.filter(blank).sum() * 2 < rows.sum())
+        with raw.reading():
+            fit = _cells(raw, reading, pair.left, pair.right).select(fact).collect(engine="streaming").item()
+        if fit:
+            yield pair
 
 
 def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
@@ -243,15 +249,14 @@ def _worded(raw: RawTable, reading: Reading, found: Sequence[SidePair]) -> Readi
     """Return the reading with the words that mean the two columns, where they are no names of items."""
     x, y = found[0].left, found[0].right
     hows = {pair.how for pair in found}
-    ties, missing = _told_words(reading)
+    ties, _ = _told_words(reading)
     said = text_of(reading.one("winner"))
     with raw.reading():
-        rows = raw.frame.filter(~says(said, missing) & ~is_nothing(said))
-        words = rows.select(said=said).unique().head(_MOST_WORDS + 1).collect(engine="streaming")["said"].to_list()
+        different = _cells(raw, reading).select(said=said).unique().head(_MOST_WORDS + 1)
+        words = different.collect(engine="streaming")["said"].to_list()
         own = [word.lower() for word in (*ties, *(words if hows != {"items"} else []), x, y)]
-        named = raw.frame.select(
-            pl.any_horizontal(name_of(name).str.to_lowercase().is_in(own) for name in (x, y)).any()
-        )
+        items = pl.concat(raw.frame.select(pl.col(name)).unique().select(item=name_of(name)) for name in (x, y))
+        named = items.select(pl.col("item").str.to_lowercase().is_in(own).any())
         clash = bool(named.collect(engine="streaming").item())
     if "name" not in reading.words and (len(hows) > 1 or clash):
         raise Unread(
