@@ -65,11 +65,6 @@ class TestFormats:
         # The header of a CSV file is its row 1.
         assert (caught.value.path, caught.value.row, caught.value.column) == (path, 3 + (ending == ".csv"), "winner")
 
-    def test_missing_column(self, tmp_path, ending):
-        path = write(VOTES.rename({"loser": "looser"}), tmp_path / f"t{ending}")
-        with pytest.raises(InputError, match=r"--columns winner=winner,loser=looser reads 'p' beats 'q'"):
-            choose_reader(path, READERS).scan(path)
-
     def test_by_content(self, tmp_path, ending):
         path = write(VOTES, tmp_path / f"t{ending}").rename(tmp_path / "votes.log")
         assert choose_reader(path, READERS).name == ending[1:]
@@ -230,7 +225,7 @@ class TestHostile:
                 for name in ("x_" + "9" * 5000, "x_٣")
             ),
             ("csv", f"query_id,label,x_0\na,{'z' * 200_000},1\na,0,3\n", r"zzz\.\.\.' is not a"),
-            ("csv", f"query_id,{','.join(map(str, range(5000)))}\n", r"'label' is missing.* and 4,981 more"),
+            ("csv", f"query_id,{','.join(map(str, range(5000)))}\na{',u' * 5000}\n", "and 4,987 more columns"),
             ("ndjson", '{"query_id":' + "[" * 100_000 + "\n", "nested too deeply"),
         ],
         ids=range(9),
@@ -244,7 +239,7 @@ class TestHostile:
     def test_a_label_that_is_a_record(self, tmp_path):
         frame = ITEMS.with_columns(label=pl.struct(a=pl.lit(1)))
         frame.write_parquet(tmp_path / "t.parquet")
-        with rejected("Struct", column="label"):
+        with rejected("label.a"):
             ParquetReader().scan(tmp_path / "t.parquet").collect()
 
     @pytest.mark.parametrize("x", [[[[1.0]], [[2.0]]], [[{"a": 1}], [{"a": 2}]]])
