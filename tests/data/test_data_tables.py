@@ -12,7 +12,7 @@ from rankbench.data.readers.csv import CsvReader
 from rankbench.data.readers.json import NdjsonReader
 from rankbench.data.readers.letor import LetorReader
 from rankbench.data.readers.parquet import ParquetReader
-from rankbench.data.tables.checks import validate
+from rankbench.data.tables.checks import table_of, validate
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
 
@@ -266,3 +266,18 @@ def test_items_keep_their_names(tmp_path, ending):
     gap = named.with_columns(name=pl.Series(["p", None, "q", "r", "p"]))
     with pytest.raises(InputError, match=r"row 2 \[name\]: the value is missing"):
         validate("items", gap.lazy())
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        (["query_id", "label", "x"], "items"),
+        (["query_id", "label", "system", "x"], "items"),
+        (["query_id", "winner", "loser", "system"], "comparisons"),
+        (["query_id", "winner", "loser", "score"], "comparisons"),
+        (["query_id", "ranking", "score"], "orders"),
+        (["query_id", "system", "score"], "measurements"),
+    ],
+)
+def test_kinds_of_tables_are_told_by_their_columns(columns, kind):
+    assert table_of(pl.Schema(dict.fromkeys(columns, pl.String))).name == kind

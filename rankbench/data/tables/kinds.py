@@ -125,7 +125,7 @@ def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
 
 
 _VALUES = {"mirrored": ("halve", "keep"), "self": ("drop",), "alike": ("keep",)}
-"""What some roles may say."""
+"""Values of roles that have few."""
 
 
 def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) -> None:
