@@ -124,7 +124,9 @@ class RawTable:
         except UNREADABLE as error:
             if self.diagnose is not None:
                 self.diagnose()
-            raise InputError(str(error).strip().split("\n", 1)[0][:QUOTED], path=self.path) from error
+            empty = isinstance(error, pl.exceptions.NoDataError)
+            said = "the table has no rows" if empty else str(error).strip().split("\n", 1)[0][:QUOTED]
+            raise InputError(said, path=self.path) from error
 
     @contextmanager
     def located(self, column: str | None = None) -> Iterator[None]:

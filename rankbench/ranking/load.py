@@ -250,10 +250,10 @@ def counted_votes(
 
         part = source.counted(here, away if address else None)
         names = set(part.counts.items)
-        if source.parquet is not None and source.doubts is not None:
-            source.doubts(part.counts.items)
         if source.parquet is not None and any(name[:-2] in names for name in names if name.endswith(".0")):
             part = here(source.frame)  # the checks reject names that become floats in the middle of a log
+        if source.parquet is not None and source.doubts is not None:
+            source.doubts(part.counts.items)
         return part
 
     schema = source.frame.collect_schema()

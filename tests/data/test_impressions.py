@@ -86,7 +86,7 @@ def test_a_method_that_does_not_fit_names_those_that_do(tmp_path: Path) -> None:
         (["s1,q,1,a,0", "s1,q,2,a,0"], "", " [doc]: session 's1': item 'a' is shown twice in one list"),
         (["s1,q,1,a,0"], "session=visit", "there is no column 'visit' for the session"),
         (["s1,q,1,a,0"], "doc=doc,left=query", "there is no role 'left' of clicks"),
-        ([], "", "empty CSV"),
+        ([], "", ": the table has no rows"),
     ],
 )
 def test_what_is_wrong_has_its_row_or_its_session(tmp_path: Path, rows: list[str], columns: str, said: str) -> None:

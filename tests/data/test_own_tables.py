@@ -22,10 +22,10 @@ from rankbench.logs.log_dataset import LogDataset
 from rankbench.runner.prepare import dataset_of, protocol_of
 
 ROWS = [
-    {"model_a": "x", "model_b": "y", "winner": "model_a", "turn": 1, "language": "en"},
-    {"model_a": "y", "model_b": "z", "winner": "model_b", "turn": 1, "language": "en"},
-    {"model_a": "x", "model_b": "z", "winner": "tie", "turn": 2, "language": "de"},
-    {"model_a": "z", "model_b": "x", "winner": "model_b", "turn": 2, "language": "de"},
+    {"model_a": "x", "model_b": "y", "winner": "model_a", "language": "en"},
+    {"model_a": "y", "model_b": "z", "winner": "model_b", "language": "en"},
+    {"model_a": "x", "model_b": "z", "winner": "tie", "language": "de"},
+    {"model_a": "z", "model_b": "x", "winner": "model_b", "language": "de"},
 ]
 COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
 
@@ -58,7 +58,7 @@ def test_they_are_ranked_as_their_file_is(tmp_path: Path, kind: str) -> None:
 
 
 def test_score_tables_in_memory_are_ranked() -> None:
-    rows = [{"system": s, "task": f"t{t}", "score": 10 * t + len(s)} for s in ("a", "bb", "ccc") for t in range(12)]
+    rows = [{"system": s, "task": f"t{t}", "score": 10 * t + 2 * len(s)} for s in ("a", "bb", "ccc") for t in range(12)]
     table = rankbench.rank(rows, replicates=50).table
     assert table.filter(pl.col("method") == "mean-score")["system"].to_list() == ["ccc", "bb", "a"]
 
@@ -66,7 +66,7 @@ def test_score_tables_in_memory_are_ranked() -> None:
 @pytest.mark.parametrize(
     ("table", "error", "said"),
     [
-        ([{"winner": "a", "loser": "b"}, {"winner": "a"}], InputError, r"row 2 \[loser\]: the value is missing"),
+        ([{"winner": "a", "loser": "b"}, {"winner": "a"}], InputError, r"row 2 \[loser\]: the cell is empty"),
         ({"winner": ["a"], "loser": ["b", "c"]}, InputError, "the table cannot be read"),
         ([("a", "b")], SpecError, "a list is a log if its entries are dicts"),
         (3, SpecError, "a int is no log"),

@@ -76,7 +76,7 @@ def test_a_name_is_not_empty(tmp_path: Path, column: str) -> None:
     parquet = stored(pl.DataFrame([row, bad]), tmp_path / "votes.parquet")
     lines = written(tmp_path / "votes.ndjson", "".join(json.dumps(r) + "\n" for r in (row, bad)))
     for log, at in ((path, 3), (parquet, 2), (lines, 2)):
-        with pytest.raises(InputError, match="the name is empty") as caught:
+        with pytest.raises(InputError, match="the (name|cell) is empty") as caught:
             aggregate(log, "borda")
         assert str(caught.value).startswith(f"{log}:{at} [{column}]")
     if column != "query_id":
@@ -154,7 +154,8 @@ def test_texts_that_look_like_keys_are_no_keys(
     path = tmp_path_factory.mktemp("keys") / "votes.ndjson"
     made = [{"winner": w, "loser": v, "more": {"winner": more}} for w, v, more in rows]
     path.write_text("".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in made), encoding="utf-8")
-    found = choose_reader(path).scan(path).collect().select("winner", "loser").rows()
+    columns = "winner=winner,loser=loser,ignore=more.winner,alike=keep"
+    found = rankbench.scan(path, columns=columns).collect().select("winner", "loser").rows()
     assert found == [row[:2] for row in rows]
 
 
@@ -202,7 +203,7 @@ def test_weights_whose_sums_go_wrong_are_refused(weights: list[float], message: 
         {"query_id": ["q"] * 3, "winner": ["a", "b", "a"], "loser": ["b", "c", "c"], "weight": weights}
     )
     with pytest.raises(InputError, match=message):
-        rankbench.aggregate(votes, method)
+        rankbench.aggregate(votes, method, columns="time=")
     with pytest.raises(InputError, match=message):
         load_votes(votes.lazy())
     of_ballots = pl.DataFrame({"query_id": ["q"] * 3, "ranking": [[["a"], ["b"], ["c"]]] * 3, "weight": weights})
@@ -242,7 +243,7 @@ def impressions() -> pl.DataFrame:
     at = np.arange(ROWS)
     frame = pl.DataFrame(
         {
-            "session_id": at // 10, "query_id": at // 10 % 500, "position": at % 10 + 1, "item": at * 3 % 997,
+            "session_id": at // 10, "query_id": at // 10 % 500, "position": at % 10 + 1, "doc": at * 3 % 997,
             "clicked": (at * at % 7 == 0).astype(np.int8),
         }
     ).cast(pl.String)  # fmt: skip

@@ -19,7 +19,6 @@ from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.checks import checked_table, validate
-from rankbench.data.tables.column_roles import guess, parse_columns
 from rankbench.descriptions.describe_votes import describe_votes
 from rankbench.errors import InputError
 from rankbench.logs.votes import Votes, load_votes
@@ -123,12 +122,6 @@ def test_a_column_that_mixes_readings_is_refused(tmp_path: Path, times: list[str
     assert "--columns time=" in str(caught.value)
     # What it says to do does it.
     assert "time" not in checked_table(CsvReader().raw(path), "time=").frame.collect().columns
-
-
-def test_a_role_without_a_name_is_nobody_s() -> None:
-    assert guess(["winner", "loser", "date"], parse_columns("time=")) == {"winner": "winner", "loser": "loser"}
-    with pytest.raises(InputError, match="need a winner"):
-        guess(["winner", "loser"], parse_columns("winner="))
 
 
 @pytest.mark.parametrize("values", [[True, False], [[1], [2]], [b"1", b"2"], [timedelta(1), None]])

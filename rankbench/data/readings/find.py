@@ -61,6 +61,8 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
     kinds = table_kinds()
     check_roles(told)
     with raw.located():
+        if not raw.schema():
+            raise raw.refusal or InputError("there are no columns: the table is empty")
         raw = _named(raw)
         if told.format:
             return _as_format(raw, told)

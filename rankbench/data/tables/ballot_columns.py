@@ -15,6 +15,7 @@ from rankbench.data.tables.cells import (
     first_row,
     form_of,
     number_of,
+    refuse_no_numbers,
     says,
     text_of,
     whole_names,
@@ -203,6 +204,7 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
         A point or a comma may group thousands.
     """
     raw = source.raw
+    refuse_no_numbers(raw, [name])
     refuse_grouped(raw, [name], source.reading)
     value = number_of(text_of(name), form_of(source.reading), errors=False)
     what = "count" if role == "count" else "weight"

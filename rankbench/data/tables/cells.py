@@ -119,6 +119,21 @@ def number_of(text: pl.Expr, form: str = "", *, errors: bool = True) -> pl.Expr:
     return pl.when(value.is_finite()).then(value)
 
 
+def refuse_no_numbers(raw: RawTable, names: Sequence[str]) -> None:
+    """Refuse columns of dates, spans of time, truth values and lists where numbers stand.
+
+    Raises
+    ------
+    InputError
+    """
+    schema = raw.schema()
+    for name in names:
+        dtype = schema[name]
+        if dtype.is_temporal() or dtype.is_nested() or dtype == pl.Boolean:
+            path, row = raw.place(1)
+            raise InputError(f"the column holds {dtype}, not numbers", path=path, row=row, column=name)
+
+
 def form_of(reading: Reading) -> str:
     """Return how a reading says that numbers are written."""
     return reading.one("numbers")

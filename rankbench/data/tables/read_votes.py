@@ -18,6 +18,7 @@ from rankbench.data.tables.cells import (
     first_row,
     form_of,
     number_of,
+    refuse_no_numbers,
     says,
     text_of,
     with_joined,
@@ -42,7 +43,7 @@ from rankbench.data.tables.vote_outcomes import (
     with_flag,
     with_numbers,
 )
-from rankbench.data.tables.vote_sides import refuse_named_sides, shown_items, with_sides, words_of_sides
+from rankbench.data.tables.vote_sides import TIES, refuse_named_sides, shown_items, with_sides, words_of_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import Names, Reading, names_text
@@ -197,11 +198,15 @@ class _Votes:
     def settle(self, *names: str) -> None:
         """Let ids be whole numbers where a program wrote them as floats, in columns that name the same things."""
         weights = [name for role in ("weight", "count") if (name := self.reading.one(role))]
+        refuse_no_numbers(self.raw, weights)
         refuse_grouped(self.raw, weights, self.reading)
         beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
-        self.raw = replace(
-            self.raw, frame=with_whole_names(self.raw.frame, [*self.sides, *names], *beside, notes=self.notes)
+        said = (
+            *TIES,
+            *(word.lower() for meaning in ("tie", "missing") for word in self.reading.words.get(meaning, ())),
         )
+        frame = with_whole_names(self.raw.frame, [*self.sides, *names], *beside, words=said, notes=self.notes)
+        self.raw = replace(self.raw, frame=frame)
 
     def left_out(self) -> dict[str, pl.Expr]:
         """Return which rows are left out, by what is said of them, but for rows without an outcome."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -16,7 +16,9 @@ _WHOLE = rf"^-?\d+$|{FLOAT_NAME}"
 _POINT = r"^-?\d+\.\d*$"
 
 
-def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], notes: list[str] | None = None) -> pl.LazyFrame:
+def with_whole_names(
+    frame: pl.LazyFrame, *groups: Sequence[str], words: Collection[str] = (), notes: list[str] | None = None
+) -> pl.LazyFrame:
     """Return a table whose ids are whole numbers where they were floats; the table itself where none was.
 
     pandas makes a column with missing values one of floats, in CSV as in Parquet. The text ``1.0`` is read as 1 where
@@ -27,6 +29,8 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], notes: list[st
     frame : LazyFrame
     groups : sequences of str
         Columns of ids; those of one group name the same things.
+    words : collection of str
+        Texts that are no names, in small letters: those of ties.
     notes : list of str, optional
         Gets a note on what was changed.
 
@@ -41,7 +45,7 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], notes: list[st
         floats = [name for name in group if schema[name].is_float()]
         for name in floats:
             _refuse(frame, name, schema[name])
-        whole, written = _written(frame, [name for name in group if schema[name] in _TEXTS])
+        whole, written = _written(frame, [name for name in group if schema[name] in _TEXTS], words)
         changed += [*floats, *(written if whole else [])]
     result = frame.with_columns(_as_whole(name, schema[name]) for name in changed) if changed else frame
     if changed and notes is not None:
@@ -66,7 +70,7 @@ def _refuse(frame: pl.LazyFrame, name: str, dtype: pl.DataType) -> None:
         raise InputError(f"{value!r} is no name: {NOT_WHOLE}", row=row + 1, column=name)
 
 
-def _written(frame: pl.LazyFrame, names: Sequence[str]) -> tuple[bool, list[str]]:
+def _written(frame: pl.LazyFrame, names: Sequence[str], words: Collection[str]) -> tuple[bool, list[str]]:
     """Return whether all texts of some columns are whole numbers, and which columns have some with a point.
 
     The first rows tell: a program that takes a column for floats writes all of it with a point.
@@ -74,7 +78,10 @@ def _written(frame: pl.LazyFrame, names: Sequence[str]) -> tuple[bool, list[str]
     if not names:
         return True, []
     texts = [pl.col(name).cast(pl.String) for name in names]
-    whole = pl.all_horizontal((text.fill_null("") == "") | text.str.contains(_WHOLE) for text in texts)
+    none = ["", *words]
+    whole = pl.all_horizontal(
+        text.fill_null("").str.to_lowercase().is_in(none) | text.str.contains(_WHOLE) for text in texts
+    )
     facts = [whole.min().alias("whole"), *(text.str.contains(_POINT).max() for text in texts)]
     found = frame.head(FIRST_NAMES).select(facts).collect(engine="streaming").row(0)
     return bool(found[0]), [name for name, some in zip(names, found[1:], strict=True) if some]
