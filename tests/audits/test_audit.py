@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import rankbench
 from rankbench.audits.audit import with_levels
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, Unread
 
-SCORES = {"model": ["a", "b", "c"], "t1": [1.0, 2.0, 0.0], "t2": [2.0, 3.0, 1.0], "t3": [3.0, 5.0, 1.0]}
+SCORES = {"model": ["a", "b", "c"], "t1": [1.0, 2.5, 0.0], "t2": [2.0, 3.5, 1.0], "t3": [3.0, 5.0, 1.5]}
 
 
 def votes() -> pl.DataFrame:
@@ -39,11 +39,40 @@ def test_a_first_place_that_items_share_is_said() -> None:
 
 
 def test_a_score_table_is_ranked_as_rank_does() -> None:
-    found = rankbench.audit(SCORES, lower=["t3"])
-    ranking = rankbench.rank(pl.DataFrame(SCORES), ["mean-score"], lower=["t3"])
-    assert found.first == ranking.table["system"][0] == "a"
+    told = "system=model,scores=t1|t2,losses=t3"
+    found = rankbench.audit(SCORES, columns=told)
+    ranking = rankbench.rank(pl.DataFrame(SCORES), ["mean-score"], columns=told)
+    # Means with the third task turned: 0, 1/3 and -1/6.
+    assert found.first == ranking.table["system"][0] == "b"
+    assert ranking.table["score"].to_list() == pytest.approx([1 / 3, 0, -1 / 6])
     assert found.data == {"systems": 3, "tasks": 3}
-    assert rankbench.audit(SCORES, "mean-rank").first == "b"
+    assert found.reading == ranking.facts["reading"]
+    assert rankbench.audit(SCORES, "mean-rank", columns="system=model,losses=*").first == "c"
+
+
+def test_a_score_table_is_read_without_what_is_left_out() -> None:
+    """A mean among the tasks, and rows of another metric, are asked about where they are not left out."""
+    means = SCORES | {"all": [2.0, 11 / 3, 2.5 / 3]}
+    told = {"columns": "system=model,scores=*"}
+    with pytest.raises(Unread, match="is the mean of 3 tasks"):
+        rankbench.audit(means, **told)
+    assert rankbench.audit(means, **told, without=["all"]).data == {"systems": 3, "tasks": 3}
+    long = pl.DataFrame(SCORES).unpivot(index="model", variable_name="task", value_name="score")
+    both = pl.concat([long.with_columns(metric=pl.lit(name)) for name in ("f1", "bleu")])
+    told = {"columns": "system=model,metric="}
+    with pytest.raises(Unread):
+        rankbench.audit(both, **told)
+    assert rankbench.audit(both, **told, where="metric = 'f1'").data == {"systems": 3, "tasks": 3}
+
+
+def test_columns_that_are_ignored_are_stated_and_may_still_matter() -> None:
+    log = votes().with_columns(
+        *(pl.Series(name, np.random.default_rng(at).integers(0, 9, 72)) for at, name in enumerate(("turns", "area")))
+    )
+    found = rankbench.audit(log, columns="ignore=area|turns")
+    assert found.reading["not_read"] == ["turns", "area"]
+    (categories,) = (probe.table for probe in found.probes if probe.name == "without-category")
+    assert {name.split()[0] for name in categories["left out"]} == {"turns", "area"}
 
 
 def test_probes_that_test_share_the_level_and_those_that_fire_stand_first() -> None:
@@ -69,7 +98,7 @@ def test_levels_are_those_of_holm(given_p: list[float]) -> None:
     ("log", "error", "words"),
     [
         ({"ranking": ["a>b", "b>a"]}, SpecError, "votes and score tables"),
-        ({"colour": ["red"], "size": ["big"]}, InputError, "not clear"),
+        ({"colour": ["red"], "size": ["big"]}, InputError, "not known"),
     ],
 )
 def test_other_tables_are_refused(log, error, words) -> None:
@@ -92,7 +121,7 @@ def test_other_tables_are_refused(log, error, words) -> None:
 def test_logs_that_say_little_have_a_page(log, method: str) -> None:
     if method.endswith("none") and len(log) == 2:
         with pytest.raises(SpecError, match="a scale of its own"):
-            rankbench.audit(pl.DataFrame(log), method)
+            rankbench.audit(pl.DataFrame(log), method, columns="time=")
         return
-    found = rankbench.audit(pl.DataFrame(log), method)
+    found = rankbench.audit(pl.DataFrame(log), method, columns="time=")
     assert all(probe.answer and "nan" not in probe.answer.split() for probe in found.probes)

@@ -139,7 +139,7 @@ def test_votes_on_the_pairs_that_it_names_find_the_first_item_sooner_than_votes_
 def test_more_tasks_follow_from_the_paired_differences() -> None:
     rng = np.random.default_rng(1)
     table = pl.DataFrame({"model": ["a", "b", "c"]} | {f"t{k}": rng.normal([0.3, 0.0, -0.5], 1) for k in range(12)})
-    found = rankbench.audit(table)
+    found = rankbench.audit(table, columns="system=model,scores=*")
     probe = next(probe for probe in found.probes if probe.name == "more-tasks")
     values = table.drop("model").to_numpy()
     order = np.argsort(-values.mean(axis=1))

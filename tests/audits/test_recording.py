@@ -64,7 +64,7 @@ def test_covariates_are_taken_out_of_the_scores() -> None:
     sideless = whole.select(
         winner=pl.when(won).then("left").otherwise("right"), loser=pl.when(won).then("right").otherwise("left")
     )
-    plain, board = (board_of(one, method) for one in (sideless, whole))
+    plain, board = (board_of(one, method, "ignore=length_*") for one in (sideless, whole))
     assert recording.controlled_ranking(plain.source, plain.method, 1) is None
     assert recording.covariates(plain).answer.startswith("not known")
     found = recording.controlled_ranking(board.source, board.method, 1)
@@ -97,7 +97,7 @@ def test_p_of_sides_is_that_of_all_signs_of_judges() -> None:
     assert found.facts["share"] == pytest.approx(left / 600)
     alone = recording.sides(board_of(log.drop("judge"))).p
     assert alone == pytest.approx(min(1, 2 * min(binom.sf(left - 1, 600, 0.5), binom.cdf(left, 600, 0.5))))
-    assert recording.sides(board_of(log.with_columns(winner=pl.lit("tie")))).p is None
+    assert recording.sides(board_of(log.with_columns(winner=pl.lit("tie")), columns="mirrored=keep")).p is None
 
 
 def test_flips_need_sides_and_queries() -> None:
@@ -131,8 +131,9 @@ def test_duplicates_and_names_are_those_of_describe() -> None:
     log = judged(
         ("GPT-4", "b", "left", "j", "q1"), ("GPT-4", "b", "right", "j", "q1"), ("gpt-4", "b", "left", "j", "q2")
     )
-    assert recording.duplicates(board_of(log)).facts == {"cast_again": 1.0, "contradictions": 1.0, "mirrored": None}
-    assert recording.names_alike(board_of(log)).facts == {"alike": [["GPT-4", "gpt-4"]], "odd": []}
+    found = board_of(log, columns="alike=keep")
+    assert recording.duplicates(found).facts == {"cast_again": 1.0, "contradictions": 1.0, "mirrored": None}
+    assert recording.names_alike(found).facts == {"alike": [["GPT-4", "gpt-4"]], "odd": []}
 
 
 def test_aggregate_and_describe_count_votes_cast_again_as_the_audit_does() -> None:
@@ -160,7 +161,11 @@ def test_places_over_all_fillings_are_those_of_brute_force(seed: int) -> None:
     shown = values.copy()
     shown[tuple(np.array(holes).T)] = np.nan
     table = pl.DataFrame({"system": list("abcd"), **{f"t{t}": shown[t] for t in range(5)}}).fill_nan(None)
-    probe = next(one for one in rankbench.audit(table).probes if one.name == "missing-tasks")
+    probe = next(
+        one
+        for one in rankbench.audit(table, columns="system=system,scores=*,keep=*").probes
+        if one.name == "missing-tasks"
+    )
     ranks = []
     for ends in itertools.product((np.nanmin, np.nanmax), repeat=len(holes)):
         filled = shown.copy()
@@ -181,8 +186,9 @@ def test_effects_are_tested_as_control_does() -> None:
         left_bold=pl.Series(np.random.default_rng(1).integers(0, 9, 800)),
         right_bold=pl.Series(np.random.default_rng(2).integers(0, 9, 800)),
     )
-    found = {probe.name: probe for probe in rankbench.audit(log).probes}["covariates"]
-    effects = rankbench.aggregate(log, control="side, length, bold", intervals="sandwich").effects
+    told = "ignore=*_length|*_bold"
+    found = {probe.name: probe for probe in rankbench.audit(log, columns=told).probes}["covariates"]
+    effects = rankbench.aggregate(log, control="side, length, bold", columns=told, intervals="sandwich").effects
     assert effects is not None
     for row in effects.iter_rows(named=True):
         assert (row["p"] < 0.05) == (row["lower"] > 0 or row["upper"] < 0)

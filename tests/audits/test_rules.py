@@ -18,8 +18,8 @@ from rankbench.plugin import manager
 from rankbench.ranking.load import opened_log
 
 
-def board_of(log: pl.DataFrame, method: str = "win-rate") -> VoteBoard:
-    source = opened_log(log, columns="", by=None, reader="").judged()
+def board_of(log: pl.DataFrame, method: str = "win-rate", columns: str = "") -> VoteBoard:
+    source = opened_log(log, columns=columns, by=None, reader="").judged()
     return vote_board(source, manager.get(Aggregator, method), 1)[0]
 
 
@@ -126,7 +126,7 @@ def test_what_a_vote_tells_is_that_of_a_vote_whatever_its_rows(judges: int) -> N
     once = share(log)
     assert share(log.with_columns(weight=pl.lit(4.0))) == pytest.approx(once / 4, rel=1e-3)
     assert share(log.group_by(named).len("count")) == pytest.approx(once, rel=1e-9)
-    split = log.select(*named[:2], *named[3:], preference=pl.col("winner").replace_strict({"left": 0.8, "right": 0.3}))
+    split = log.select(*named[:2], *named[3:], points=pl.col("winner").replace_strict({"left": 0.8, "right": 0.3}))
     assert 0 < share(split) <= 1
     rng = np.random.default_rng(0)
     heavy = rng.exponential(size=len(log))

@@ -304,7 +304,7 @@ REFUSED = {
     "aggregate llmfoa.csv": "llmfoa.csv: there is no such file",
     "aggregate llmfao --reader csv": "'llmfao' is a data set, which has its columns and reader",
     "rank scores.csv --method elo": "aggregates comparisons, not score tables",
-    "rank scores.csv --lower latencyy": "did you mean 'latency'?",
+    "rank scores.csv --columns system=model,scores=t1,losses=latencyy": "did you mean 'latency'?",
     "rank scores.csv --out x.txt": "there is no format .txt; endings: .csv, .parquet, .pq, .json, .md",
     "rank scores.csv --columns system=modl": "did you mean 'model'?",
     "rank scores.csv --out scores.csv": "would replace the file that is ranked",

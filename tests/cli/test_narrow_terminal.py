@@ -22,6 +22,8 @@ LONG = "a-model-with-quite-a-long-name-of-some-kind"
 VOTES = "winner,loser\n" + f"{LONG},b\nb,c\nc,d\nd,{LONG}\n" * 6
 SCORES = "model,t1,t2,t3,t4\na,1,2,3,4\nb,2,3,5,4\nc,0,1,1,2\n"
 
+RANK = ["rank", "scores.csv", "--columns", "system=model,scores=*", "--replicates", "50"]
+
 COMMANDS = [
     ["--help"],
     ["list", "losses"],
@@ -32,7 +34,7 @@ COMMANDS = [
     ["plan", "--suite", "demo"],
     ["aggregate", "votes.csv", "--intervals"],
     ["aggregate", "votes.csv", "--matrix"],
-    ["rank", "scores.csv", "--replicates", "50"],
+    RANK,
     ["data", "describe", "votes.csv"],
     ["compare", "base.json", "head.json", "--reference", "reference"],
     ["aggregate", "votes.csv", "--method", "a-method-that-there-is-not-and-whose-name-is-long"],
@@ -89,7 +91,7 @@ def test_a_terminal_of_80_columns(folder: Path, words: list[str]) -> None:
 
 
 def test_numbers_and_places_are_whole(folder: Path) -> None:
-    shown = printed(folder, ["rank", "scores.csv", "--replicates", "50"], 80)
+    shown = printed(folder, RANK, 80)
     for number in ("3.5000", "2.5000", "1.0000", "1 to 3", "1.1250", "1.8750"):
         assert number in shown
 

@@ -186,6 +186,13 @@ def test_missing_everywhere_is_refused_with_those_that_lack_most() -> None:
         rankbench.rank(table, missing="systems")
 
 
+@pytest.mark.parametrize("alone", ["task", "system"])
+def test_one_task_or_system_alone_is_not_ranked(alone: str) -> None:
+    table = drawn(3, 4).filter(pl.col(alone) == pl.col(alone).first())
+    with pytest.raises(InputError, match=f"one {alone} alone, '{alone[0]}0'"):
+        rankbench.rank(table)
+
+
 def test_seeds_of_unequal_number_are_averaged() -> None:
     rows = [(f"t{t}", s, r, float(t + r + len(s))) for t in range(5) for s in ("a", "bb") for r in range(5)]
     table = pl.DataFrame(rows, schema=["task", "system", "seed", "score"], orient="row")

@@ -79,6 +79,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         if (read := by_standard_names(raw, told, kinds)) is not None:
             return read
         if roles - NO_COLUMNS - {role for kind in kinds for role in beside_of(kind)}:
+            told.expanded(raw.schema().names())  # a misprint explains more than a role that is missing
             table_kind_of(told, kinds)
         raise columns_question(raw, kinds, near)
 

@@ -155,7 +155,9 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     frame = _checked_by(kind, found.table)
     names, used = given.schema().names(), condition.names() if condition else []
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
-    left = tuple(name for name in found.reading.unread(names) if name not in used)
+    # What a reading ignores may still be a covariate, or divide votes into categories.
+    read = {*found.columns(), *used}
+    left = tuple(name for name in names if name not in read)
     notes = (stated(found, kind, given), *raw.notes, *found.notes)
     return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, stated_values(found, given))
 

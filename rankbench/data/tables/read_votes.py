@@ -327,7 +327,7 @@ class _Votes:
 
     def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
         """Return the votes of some columns, with what goes with a vote beside them."""
-        roles = {role: names[0] for role, names in self.reading.columns.items() if names[0]}
+        roles = {role: names[0] for role, names in self.reading.columns.items() if names[0] and role != "ignore"}
         names = self.raw.schema().names()
         terms = covariate_terms(roles)
         roles |= control_roles(terms, names, roles)
