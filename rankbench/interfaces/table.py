@@ -34,8 +34,8 @@ class TableKind(Component):
     optional : tuple of str
         Columns that it may have besides.
     shapes : tuple of tuple of str
-        Roles of columns that say together all that such a table must say, each by itself. Empty: its columns, of
-        which ``query_id`` is the role ``query``, and beside them those of `optional`.
+        Roles of columns that say together all that such a table must say, each by itself. Empty: its columns
+        (``query_id`` is the role ``query``), and beside them those of `optional`.
     beside : tuple of str
         Roles that its columns may have besides.
     judgments : tuple of JudgmentKind

@@ -32,7 +32,7 @@ def pages(run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
     folder = tmp_path_factory.mktemp("pages")
     log, scores = folder / "votes<b>.csv", folder / "scores.csv"
     votes = [(a, b) for i, a in enumerate(HOSTILE) for b in HOSTILE if a != b for _ in range(2 + i)]
-    cells = [(name, f"task {t}", i + math.sin(t * (i + 1))) for i, name in enumerate(HOSTILE) for t in range(8)]
+    cells = [(name, f"task {t}", i + math.sin(t * (i + 1))) for i, name in enumerate(HOSTILE) for t in range(1, 9)]
     for path, rows in ((log, [("winner", "loser"), *votes]), (scores, [("system", "task", "score"), *cells])):
         with open(path, "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(rows)

@@ -23,7 +23,7 @@ from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledFit, CovariateVotes
 from rankbench.interfaces.protocol import Prepared
-from rankbench.interfaces.table import with_column
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import scan
 from rankbench.logs.votes import Votes, all_ones, load_votes
 from rankbench.plugin import manager
@@ -201,7 +201,8 @@ def sided(n: int, seed: int, effect: float) -> pl.DataFrame:
 
 
 def loaded(frame: pl.DataFrame, control: str = CONTROL) -> Votes:
-    return load_votes(scan(frame, columns=with_column("", "control", control) if control else ""))
+    kept = frame if "length" in control else frame.drop("length_left", "length_right")
+    return load_votes(scan(kept, columns=with_told("", "control", control) if control else ""))
 
 
 def trial_of(votes: Votes) -> Trial:

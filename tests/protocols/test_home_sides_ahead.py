@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.interfaces.protocol import Prepared
-from rankbench.interfaces.table import with_column
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import log_file
 from rankbench.protocols.forecast import walked
 from rankbench.protocols.log_votes import unpack_items
@@ -48,7 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 
 def prepared_games(folder: Path, control: str) -> Prepared:
     games(2400, 4).write_csv(folder / "games.csv")
-    columns = with_column("", "control", control) if control else ""
+    columns = with_told("", "control", control) if control else "ignore=neutral"
     return OneStepAhead().prepare(log_file(folder / "games.csv", columns=columns), 0)
 
 

@@ -128,12 +128,10 @@ def test_votes_without_sides_say_nothing_of_them() -> None:
 
 
 def as_matches(frame: pl.DataFrame, folder: Path) -> Dataset:
-    """Return votes as a file of home teams, away teams and results; `neutral` is what the query says."""
+    """Return votes as a file of two sides and the winner; `neutral` is what the query says."""
     home, away = (pl.when("first").then(one).otherwise(two) for one, two in (("winner", "loser"), ("loser", "winner")))
-    result = pl.when("first").then(pl.lit("1-0")).otherwise(pl.lit("0-1"))
-    sides = frame.select("time", home_team=home, away_team=away, result=result, neutral="query_id")
-    sides.write_csv(folder / "log.csv")
-    return rankbench.log_file(folder / "log.csv")
+    frame.select("time", "winner", left=home, right=away, neutral="query_id").write_csv(folder / "log.csv")
+    return rankbench.log_file(folder / "log.csv", columns="ignore=neutral")
 
 
 def test_a_file_says_on_which_grounds_sides_mean_nothing(tmp_path: Path) -> None:
