@@ -2,14 +2,62 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
 from data_files import rejected, written
-from votes_as_they_come import sheet, xlsx
 
 import rankbench
 from rankbench.errors import InputError
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+SHEETS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+
+
+def sheet(rows: list[list[str | float]]) -> str:
+    """Return a sheet with these cells, as its standard has it."""
+    cells = []
+    for number, row in enumerate(rows, 1):
+        places = [f"{'ABCDEFG'[at]}{number}" for at in range(len(row))]
+        line = "".join(
+            f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+            if isinstance(value, str)
+            else f'<c r="{place}"><v>{value}</v></c>'
+            for place, value in zip(places, row, strict=True)
+        )
+        cells.append(f'<row r="{number}">{line}</row>')
+    return f'<worksheet xmlns="{MAIN}"><sheetData>{"".join(cells)}</sheetData></worksheet>'
+
+
+def xlsx(sheets: dict[str, str]) -> bytes:
+    """Return a workbook of sheets by name."""
+    kinds, book, links = [], [], []
+    for at, name in enumerate(sheets, 1):
+        kinds.append(f'<Override PartName="/xl/worksheets/sheet{at}.xml" ContentType="{SHEETS}.worksheet+xml"/>')
+        book.append(f'<sheet name="{name}" sheetId="{at}" r:id="rId{at}"/>')
+        links.append(f'<Relationship Id="rId{at}" Type="{OFFICE}/worksheet" Target="worksheets/sheet{at}.xml"/>')
+    files = {
+        "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" '
+        f'ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{SHEETS}.sheet.main+xml"/>'
+        f"{''.join(kinds)}</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="rId1" '
+        f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>{"".join(book)}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+        f"{''.join(links)}</Relationships>",
+        **{f"xl/worksheets/sheet{at}.xml": text for at, text in enumerate(sheets.values(), 1)},
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>{text}')
+    return file.getvalue()
+
 
 ROWS: list[list[str | float]] = [["winner", "loser", "weight"], ["a", "b", 1.5], ["b", "c", 2]]
 VOTES, OTHERS = sheet(ROWS), sheet([*ROWS[:1], ["z", "b", 1.5], ["b", "c", 2]])
@@ -18,6 +66,12 @@ VOTES, OTHERS = sheet(ROWS), sheet([*ROWS[:1], ["z", "b", 1.5], ["b", "c", 2]])
 @pytest.fixture(autouse=True)
 def _reader() -> None:
     pytest.importorskip("fastexcel")
+
+
+def test_names_may_be_numbers_and_headers_in_capitals(tmp_path: Path) -> None:
+    rows = sheet([["Winner", "Loser", "weight"], ["a", "b", 1.5], ["b", 3, 2]])
+    frame = rankbench.scan(written(tmp_path / "votes.xlsx", xlsx({"Votes": rows}))).collect()
+    assert frame.select("winner", "loser", "weight").rows() == [("a", "b", 1.5), ("b", "3", 2)]
 
 
 def test_the_first_of_several_sheets_is_read_and_said(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
     missing_step,
+    no_flag,
     once_per_cell,
     outcome_of,
     outcome_says,
@@ -395,6 +396,7 @@ def _read_sides(votes: _Votes) -> ReadTable:
     outcome, against = outcome_of(reading), pl.lit(value=False)
     if reading.one("tie") and reading.one("winner"):
         outcome, against = with_flag(outcome, reading)
+        _refuse_no_flags(votes)
     refuse_grouped(votes.raw, list(outcome.columns) if outcome.numbers else [], reading)
     gone = pl.any_horizontal(pl.lit(value=False), *votes.left_out().values())
     votes = votes.with_outcome(votes.raw.frame, outcome, against)
@@ -410,6 +412,16 @@ def _read_sides(votes: _Votes) -> ReadTable:
     parts = (f"{votes.sides[0]} against {votes.sides[1]}", outcome_says(reading, counts), shown_items(items))
     says_all = (*parts, *votes.by_roles(), *votes.weighed)
     return ReadTable(_sided_table(votes, outcome), reading, says_all, counts, (*votes.notes,))
+
+
+def _refuse_no_flags(votes: _Votes) -> None:
+    """Refuse a column of ties in which something else than true and false stands."""
+    raw, name, out = votes.raw, votes.reading.one("tie"), votes.out
+    bad = no_flag(votes.reading)
+    if (found := first_row(raw, {name: bad if out is None else bad & ~out})) is not None:
+        path, row = raw.place(found[0] + 1)
+        what = f"{short_repr(cell_at(raw, found[0], name))} is not a truth value (true or false)"
+        raise InputError(f"{what}; --columns tie= reads the log without it", path=path, row=row, column=name)
 
 
 def _outcomes(votes: _Votes, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import form_of, missing_number, number_of, says, text_of
+from rankbench.data.tables.cells import form_of, is_nothing, missing_number, number_of, says, text_of
 from rankbench.data.tables.schemas import GAMES, MOST_GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
 from rankbench.errors import Unread
@@ -291,6 +291,12 @@ def with_flag(outcome: VoteOutcome, reading: Reading) -> tuple[VoteOutcome, pl.E
     lead = pl.when(flag & (blank | outcome.lead.is_null())).then(0.0).otherwise(outcome.lead)
     found = VoteOutcome(lead, outcome.missing, outcome.columns, outcome.wrong, outcome.numbers, outcome.more)
     return found, against
+
+
+def no_flag(reading: Reading) -> pl.Expr:
+    """Return where the column of ties beside a winner is neither true, false nor empty."""
+    name = reading.one("tie")
+    return ~is_nothing(text_of(name)) & ~pl.col(_number_of(name)).is_in([0.0, 1.0]).fill_null(value=False)
 
 
 def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
