@@ -48,6 +48,23 @@ _JUDGED = [f"{x},{y},{('left', 'right')[k % 2]},j{k % 7},{k}" for k in range(84)
 _BIASED = [f"{x},{y},left,one-sided,{k}" for k in range(84, 168) for x, y in [_PAIRS[k % 6]]]
 _TURNED = [f"{y},{x},{('right', 'left')[k % 2]},j{k % 7},{k}" for k in range(84) for x, y in [_PAIRS[k % 6]]]
 
+_GAMES = """\
+[columns]
+left = "home"
+right = "away"
+winner = "result"
+ignore = "stage"
+[words]
+left = "H"
+right = "A"
+tie = "D"
+[where]
+stage = ["cup", "league"]
+[unless]
+swap = ""
+[turned]
+swap = "yes"
+"""
 FILES = {
     "votes.csv": _VOTES,
     "later.csv": _VOTES + "d,a\nd,b\nd,c\n" * 9,
@@ -62,6 +79,8 @@ FILES = {
     "clicks.csv": "query_id,session_id,shown,clicked,part\nq,s1,a b,2,train\nq,s2,b a,1,test\n",
     "items.letor": "0 qid:1 1:0.5 2:1\n1 qid:1 1:0.25 2:1\n2 qid:2 1:0 2:1\n0 qid:2 1:1 2:1\n",
     "long.csv": "system,task,score\na,t1,1\nb,t1,\na,t2,3\n",
+    "games.csv": "home,away,result,stage,swap\n" + "a,b,H,cup,no\nb,a,A,cup,yes\nb,a,H,friendly,no\na,b,D,cup,\n" * 3,
+    "games.csv.reading.toml": _GAMES,
     "scores.csv": "model,t1,t2,t3\na,1,2,3\nb,2,3,5\nc,0,1,1\nd,5,1,9\n",
     "one.txt": "t1 Q0 a 1 0.9 one\nt1 Q0 b 2 0.5 one\nt2 Q0 b 1 0.7 one\nt2 Q0 a 2 0.1 one\n",
     "two.txt": "t1 Q0 b 1 0.9 two\nt1 Q0 a 2 0.5 two\nt2 Q0 a 1 0.7 two\nt2 Q0 b 2 0.1 two\n",
@@ -82,6 +101,7 @@ BEFORE = [
 ]
 """Commands that come before the examples."""
 
+_TASKS = "--columns system=model,scores=t1|t2,losses=t3"
 _FILTER = "--where judge!='j6' --without d --without-judge j5 --min-votes 2"
 
 EXAMPLES: dict[str, Sequence[str]] = {
@@ -122,20 +142,20 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "aggregate judged.csv --over time --method dynamic-bradley-terry --control side",
     ],
     "rank": [
-        "rank scores.csv --replicates 50 --lower t3 --without t1",
-        "rank scores.csv --replicates 50 --where t1<2",
-        "rank scores.csv --replicates 50 --between a d",
+        f"rank scores.csv --replicates 50 {_TASKS} --without t1",
+        f"rank scores.csv --replicates 50 {_TASKS} --where t1<2",
+        "rank scores.csv --replicates 50 --columns system=model,scores=* --between a d",
         "rank one.txt two.txt --qrels qrels.txt --replicates 50",
         "rank one.txt --qrels qrels.txt --replicates 50",
     ],
     "rank --per-task": [
-        "rank scores.csv --per-task",
+        f"rank scores.csv {_TASKS} --per-task",
         "rank one.txt two.txt --qrels qrels.txt --per-task",
     ],
     "audit": [
         "audit judged.csv --method win-rate",
         f"audit judged.csv {_FILTER}",
-        "audit scores.csv --lower t3",
+        f"audit scores.csv {_TASKS}",
     ],
     "certify": [
         "certify regression --loss ndcg --laws 1 --noise any",
@@ -164,11 +184,13 @@ EXAMPLES: dict[str, Sequence[str]] = {
     "list": ["list", "list loss"],
     "info": ["info erm", "info ndcg --kind loss"],
     "info --kind suite": ["info demo --kind suite", "info paper --kind suite"],
+    "info --kind format": ["info football-data", "info alpaca-eval-leaderboard"],
     "data list": ["data list"],
     "data verify": ["data verify"],
     "data describe": [
         "data describe votes.csv",
-        "data describe weighted.csv",
+        "data describe weighted.csv --columns alike=keep",
+        "data describe games.csv",
         "data describe wide.csv",
         "data describe judged.csv",
         f"data describe judged.csv {_FILTER}",
@@ -225,20 +247,20 @@ def name_of(arguments: Sequence[str], answer: Mapping[str, object]) -> str:
     words = [word.partition("=")[0] for word in arguments]
     if {"time", "--against"} <= {*words}:
         return "compare"
-    if words[0] == "info" and answer["kind"] == "suite":
-        return "info --kind suite"
+    if words[0] == "info" and answer["kind"] in ("suite", "format"):
+        return f"info --kind {answer['kind']}"
     names = [name for name in (*EXAMPLES, *WRITTEN) if {*name.split()} <= {*words} and words[0] == name.split()[0]]
     return max(names, key=lambda name: len(name.split()), default=words[0])
 
 
 def meaning(answer: str, path: str) -> str:
     """Return the meaning of a key; the longest end of its path that a table knows decides."""
-    for table in (answer, answer.partition(" --")[0], answer.partition(" ")[0], "every"):
-        end = path
-        while end and (end != "*" or path == "*"):
+    end = path
+    while end and (end != "*" or path == "*"):
+        for table in (answer, answer.partition(" --")[0], answer.partition(" ")[0], "every"):
             if end in MEANINGS.get(table, {}):
                 return MEANINGS[table][end]
-            end = end.partition(".")[2]
+        end = end.partition(".")[2]
     return ""
 
 

@@ -12,11 +12,12 @@ import click
 from rankbench.cli import offered, subcommands
 from rankbench.cli.output import complete_any, complete_kinds, kind_option, unmarked
 from rankbench.cli.shown import Answer, Table, answering
+from rankbench.data.readings.formats import describe_format, named_format
 from rankbench.errors import RankbenchError, SpecError, closest
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.component_description import Description, describe_component
 from rankbench.plugin.manager import broken_plugins, get, names, statuses
-from rankbench.plugin.registry import KINDS, SUITE, kind_of, plural_of
+from rankbench.plugin.registry import FILES, FORMAT, KINDS, SUITE, kind_of, plural_of
 from rankbench.suites.suite_files import describe_suite
 
 _FORMS = {True: "compiled", False: "interpreted", None: ""}
@@ -27,13 +28,16 @@ _FORMS = {True: "compiled", False: "interpreted", None: ""}
 @kind_option
 @answering
 def info(name: str, kind: str | None) -> Answer:
-    """Describe a component or a suite."""
+    """Describe a component, a suite or a known format."""
     if "@" in name and (kind is None or kind_of(kind) == Loss.kind):
         name, kind = get(Loss, name).name, Loss.kind
     chosen = _kind(name, kind)
     if chosen == SUITE:
         suite = describe_suite(name)
         return Answer({"kind": SUITE} | suite, _suite_parts(suite))
+    if chosen == FORMAT:
+        entry = describe_format(name)
+        return Answer({"kind": FORMAT} | entry, _format_parts(entry))
     description = describe_component(chosen, name)
     return Answer(asdict(description), _component_parts(description))
 
@@ -42,10 +46,10 @@ def _kind(name: str, kind: str | None) -> str:
     """Return the kind that was given, or the only one that has the name."""
     if kind is not None:
         return kind_of(kind)
-    every = {k: names(k) for k in (*KINDS, SUITE)}
+    every = {k: names(k) for k in (*KINDS, *FILES)}
     if not (found := [k for k, known in every.items() if name in known]):
         near = closest(name, {n for known in every.values() for n in known}) or ";"
-        said = f"there is no component or suite {name!r}{near} `rankbench list` lists all"
+        said = f"there is no component, suite or format {name!r}{near} `rankbench list` lists all"
         raise SpecError(f"{said}{broken_plugins(name)}")
     if len(found) > 1:
         raise SpecError(f"{name!r} names several things ({', '.join(found)}); say which with --kind")
@@ -86,6 +90,21 @@ def _suite_parts(suite: dict[str, Any]) -> Iterator[Table | str]:
         yield Table(("experiment", *list(suite["experiments"][0])[1:]), rows)
 
 
+def _format_parts(entry: dict[str, Any]) -> Iterator[Table | str]:
+    facts = [
+        ("reads", entry["reads"]),
+        ("source", entry["source"]),
+        ("verified", entry["verified"]),
+        ("needs", ", ".join(entry["needs"])),
+        ("also knows", ", ".join(filter(None, entry["also"]))),
+        ("file", entry["path"]),
+        ("from", f"{entry['distribution']} {entry['version']}"),
+    ]
+    yield from _head(FORMAT, entry["name"], f"Files of {entry['table']}.", facts)
+    if not entry["refused"]:
+        yield from ("", "As a reading file:", "", *named_format(entry["name"]).reading.to_toml().strip().split("\n"))
+
+
 def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> Iterator[Table | str]:
     yield from (f"{kind} {name}", "", *text.strip().split("\n"), "")
     yield Table(("", ""), [(fact, value) for fact, value in facts if value])
@@ -101,13 +120,13 @@ def _plainly(value: object) -> str:
 @click.argument("kind", required=False, shell_complete=complete_kinds)
 @answering
 def list_components(kind: str | None) -> Answer:
-    """List components and suites.
+    """List components, suites and known formats.
 
-    KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
-    dataset, table, claim, figure and suite, in the singular or the plural. Without KIND all are listed.
+    KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader, dataset,
+    table, claim, figure, suite and format, in the singular or the plural. Without KIND all are listed.
     """
-    chosen = [*KINDS, SUITE] if kind is None else [kind_of(kind)]
-    descriptions = {k: [describe_component(k, name) for name in names(k)] for k in chosen if k != SUITE}
+    chosen = [*KINDS, *FILES] if kind is None else [kind_of(kind)]
+    descriptions = {k: [describe_component(k, name) for name in names(k)] for k in chosen if k in KINDS}
     suites = _suites() if SUITE in chosen else []
     record: dict[str, object] = {k: [asdict(d) for d in found] for k, found in descriptions.items()}
     parts = list[Table | str]()
@@ -124,6 +143,11 @@ def list_components(kind: str | None) -> Answer:
         record[SUITE] = suites
         rows_of_suites = [(s["name"], s["title"], s["experiments"], s["distribution"]) for s in suites]
         parts += _section("suites", ("name", "title", "experiments", "from"), rows_of_suites)
+    if FORMAT in chosen:
+        formats = _formats()
+        record[FORMAT] = formats
+        columns = ("name", "table", "reads", "verified", "source")
+        parts += _section("formats", columns, [tuple(one[column] for column in columns) for one in formats])
     return Answer(record, parts)
 
 
@@ -135,8 +159,19 @@ def _section(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...
     return [Table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows], title=title), ""]
 
 
-def _suites() -> list[dict[str, str]]:
+def _formats() -> list[dict[str, Any]]:
+    listed = []
+    for name in names(FORMAT):
+        try:
+            listed.append(describe_format(name))
+        except SpecError as error:
+            nothing = dict.fromkeys(("verified", "source", "path", "distribution", "version"), "")
+            none = {"refused": True, "needs": (), "also": ()}
+            listed.append({"name": name, "table": "", "reads": f"broken: {error}", **none, **nothing})
+    return listed
 
+
+def _suites() -> list[dict[str, str]]:
     listed = []
     for name in names(SUITE):
         try:

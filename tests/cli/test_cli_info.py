@@ -6,17 +6,19 @@ import json
 import re
 import shlex
 import sys
+import tomllib
 
 import pytest
 from small_suites import suite_text
 
 from rankbench.core import code_digest as digest
+from rankbench.data.readings.formats import known_formats
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.baselines import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Loader, PluginStatus
-from rankbench.plugin.registry import KINDS, SUITE, Origin, plural_of
+from rankbench.plugin.registry import FILES, KINDS, Origin, plural_of
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def test_everything_registered_is_listed(rankbench):
     shown = rankbench("list")
     assert shown.exit_code == 0, shown.output
     lines = shown.stdout.splitlines()
-    for kind in (*KINDS, "suite"):
+    for kind in (*KINDS, *FILES):
         assert plural_of(kind) in lines
         for name in manager.names(kind):
             assert any(line.split()[:1] == [name] for line in lines)
@@ -70,7 +72,7 @@ def test_one_kind_in_the_singular_or_the_plural(rankbench, word):
 
 def test_json_has_all_kinds_and_parameters(rankbench):
     listed = json.loads(rankbench("list", "--json").stdout)
-    assert list(listed) == ["schema_version", *KINDS, "suite"]
+    assert list(listed) == ["schema_version", *KINDS, *FILES]
     (erm,) = [method for method in listed["method"] if method["name"] == "erm"]
     defaults = {p["name"]: p["default"] for p in erm["parameters"]}
     assert defaults["lambda"] == 1e-3
@@ -116,6 +118,24 @@ def test_suites_are_listed_and_a_broken_one_hides_no_other(rankbench, registered
     assert [(suite["name"], suite["experiments"]) for suite in listed] == [("bad", ""), ("good", "a")]
 
 
+def test_a_format_shows_its_columns_and_a_broken_one_hides_no_other(rankbench, registered, tmp_path):
+    said = 'kind = "votes"\nfrom = "a page"\nverified = "none"\nneeds = ["one", "two"]\n'
+    good, bad = tmp_path / "good.format.toml", tmp_path / "bad.format.toml"
+    good.write_text(f'{said}[columns]\nwinner = "one"\nloser = "two"\n')
+    bad.write_text(said.replace("votes", "wishes"))
+    registered(good, bad)
+    rows = {line.split()[0]: line for line in rankbench("list", "formats").stdout.splitlines()[2:] if line}
+    assert rows["good"].split() == ["good", "votes", "winner=one,loser=two", "none", "a", "page"]
+    assert "broken: " in rows["bad"]
+    listed = json.loads(rankbench("list", "format", "--json").stdout)["format"]
+    assert [one["name"] for one in listed] == ["bad", "good"]
+    assert json.loads(rankbench("info", "good", "--json").stdout)["needs"] == ["one", "two"]
+    shown = rankbench("info", "good").stdout
+    assert tomllib.loads(shown.partition("reading file:")[2])["columns"] == {"winner": "one", "loser": "two"}
+    assert rankbench("info", "bad").exit_code == 2
+    assert list(known_formats()) == ["good"]
+
+
 def test_foreign_control_characters_are_not_printed(rankbench, registered):
     class Evil(LinearModel):
         """Looks \x1b[31mred\x07 and \x9b31mred."""
@@ -136,7 +156,7 @@ def test_foreign_control_characters_are_not_printed(rankbench, registered):
 def test_the_help_names_every_kind(rankbench):
     text = " ".join(rankbench("list", "--help").stdout.split())
     listed = text.partition("KIND is one of ")[2].partition(", in the singular")[0]
-    assert re.split(r", | and ", listed) == [*KINDS, SUITE]
+    assert re.split(r", | and ", listed) == [*KINDS, *FILES]
 
 
 class Shared(Loss):

@@ -227,7 +227,8 @@ def stated_values(read: ReadTable, raw: RawTable) -> dict[str, Any]:
     """Return what the line states, as plain values: for JSON and stored results."""
     reading = read.reading
     found: dict[str, Any] = {"source": reading.source}
-    found |= {name: {key: list(own) for key, own in getattr(reading, name).items() if any(own)} for name in _STATED}
+    found |= {name: {key: list(own) for key, own in getattr(reading, name).items()} for name in _STATED}
+    found["columns"] = {role: names for role, names in found["columns"].items() if any(names)}
     if file := _beside(raw.path):
         found["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
     read_columns = read.columns()

@@ -15,9 +15,10 @@ from rankbench.core.text import listed
 from rankbench.data.tables.kinds import applied
 from rankbench.data.tables.read_votes import outcome_disagreement
 from rankbench.errors import InputError, SpecError, Unread, nearest
-from rankbench.interfaces.reading import Names, Reading, fits
+from rankbench.interfaces.reading import Names, Reading, fits, names_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
 from rankbench.plugin import manager
+from rankbench.plugin.registry import FORMAT
 
 OF_NESTED = ("_row", "_folder", "_file")
 """Columns that rows of nested JSON have besides."""
@@ -100,9 +101,12 @@ class KnownFormat(Record):
         Raises
         ------
         SpecError
-            A key is missing, is not known, or has another type.
+            It is not TOML; or a key is missing, is not known, or has another type.
         """
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise SpecError(f"{path}: not TOML: {error}") from error
         for name in ("columns", "words", "where", "unless", "turned", "agree"):
             if name in data:
                 data[name] = _many(data[name])
@@ -118,6 +122,13 @@ class KnownFormat(Record):
         parts = {name: getattr(self, name) for name in Reading.model_fields if name in type(self).model_fields}
         return Reading(**parts, format=self.name, source=f"format {self.name}", known=(*self.needs, *self.also))
 
+    @property
+    def reads(self) -> str:
+        """The columns that it reads, by role; or what to do with such a file, where it is refused."""
+        if self.refuse:
+            return f"nothing: {self.refuse}"
+        return f"{names_text(self.columns)}{f' in rows at {self.rows}' if self.rows else ''}"
+
     def unknown(self, raw: RawTable) -> list[str]:
         """Return the columns that it does not know; the index that pandas writes, without a name, is no matter."""
         known = (*self.needs, *self.also, *(OF_NESTED if self.rows else ()))
@@ -130,10 +141,18 @@ def _many(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: (text,) if isinstance(text, str) else text for key, text in table.items()}
 
 
-@cache
 def known_formats() -> dict[str, KnownFormat]:
-    """Return all formats by name, plugins' too."""
-    return {name: KnownFormat.load(path) for name, path in manager.format_files().items()}
+    """Return all formats by name, plugins' too; a broken file hides no other."""
+    loaded = {name: _loaded(path) for name, path in manager.format_files().items()}
+    return {name: entry for name, entry in loaded.items() if isinstance(entry, KnownFormat)}
+
+
+@cache
+def _loaded(path: Path) -> KnownFormat | SpecError:
+    try:
+        return KnownFormat.load(path)
+    except SpecError as error:
+        return error
 
 
 def named_format(name: str) -> KnownFormat:
@@ -142,11 +161,37 @@ def named_format(name: str) -> KnownFormat:
     Raises
     ------
     SpecError
-        There is none.
+        There is none, or its file is broken.
     """
-    if name not in known_formats():
-        raise SpecError(f"there is no format {name!r}{nearest(name, known_formats())}; rankbench list formats")
-    return known_formats()[name]
+    if name not in (files := manager.format_files()):
+        raise SpecError(f"there is no format {name!r}{nearest(name, files)}; rankbench list formats")
+    if isinstance(entry := _loaded(files[name]), SpecError):
+        raise entry
+    return entry
+
+
+def describe_format(name: str) -> dict[str, Any]:
+    """Return what the file of a known format says, as plain values.
+
+    Raises
+    ------
+    SpecError
+        There is no such format.
+    """
+    entry, origin = named_format(name), manager.origin(FORMAT, name)
+    return {
+        "name": name,
+        "table": entry.kind,
+        "reads": entry.reads,
+        "refused": bool(entry.refuse),
+        "needs": entry.needs,
+        "also": entry.also,
+        "verified": entry.verified,
+        "source": entry.origin,
+        "path": str(manager.format_files()[name]),
+        "distribution": origin.distribution,
+        "version": origin.version,
+    }
 
 
 def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str | None:
