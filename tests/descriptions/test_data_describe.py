@@ -102,7 +102,6 @@ def judged(tmp_path, judges):
     [
         (pl.Series([[1], [2]]), "the column holds List(Int64)"),
         (pl.Series([b"\xff", b"a"]), "the column holds Binary"),
-        (pl.Series([{"a": 1}, {"a": 2}]), "the column holds Struct"),
     ],
 )
 def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, judges, said):

@@ -347,7 +347,7 @@ def test_items_called_alike_and_odd_names_are_said_once() -> None:
     frame = pl.DataFrame(
         {"query_id": ["q"] * 4, "winner": ["gpt-4", "GPT 4", "gpt-4", "=x"], "loser": ["b", "b", "GPT-4", "b"]}
     )
-    notes = rankbench.aggregate(frame).notes
+    notes = rankbench.aggregate(frame, columns="alike=keep").notes
     assert f"rankbench takes items called alike for different ones: {line(frame, 'items called alike')}" in notes
     assert f"odd names: {line(frame, 'odd names')}" in notes
 

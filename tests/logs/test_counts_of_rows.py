@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import rankbench
 from rankbench.descriptions.describe import describe
 from rankbench.errors import InputError, RankbenchError
+from rankbench.interfaces.reading import Reading
 from rankbench.logs.count_log import _count
 from rankbench.logs.open import open_log, own_log
 from rankbench.logs.parquet_log import parquet_log
@@ -62,17 +63,17 @@ def logs(draw: st.DrawFn) -> pl.DataFrame:
 
 
 def outcome(call: Any, log: Any, **asked: Any) -> Any:
-    """Return what a function answers, without the notes that only counts have, or what it refuses."""
+    """Return what a function answers, without its reading and the notes that only counts have, or what it refuses."""
     try:
         found = call(log, **asked)
     except RankbenchError as error:
         return type(error), str(error).split(": ", 1)[-1]
-    own = (" are ", "rankbench leaves out")
+    own = ("read as ", " are ", "rankbench leaves out")
     notes = [note for note in found.notes if not any(word in note for word in own)]
     if isinstance(found, Aggregation):
         tables = [None if one is None else one.to_dict(as_series=False) for one in (found.table, found.between)]
-        return tables, found.facts, notes
-    return found.as_dict() | {"notes": notes}
+        return tables, found.facts | {"reading": None}, notes
+    return found.as_dict() | {"notes": notes, "reading": None}
 
 
 ASKED = [
@@ -80,7 +81,7 @@ ASKED = [
     {"intervals": "auto", "between": ("a", "b")},
     {"intervals": "bootstrap", "replicates": 40},
     {"intervals": "judges"},
-    {"method": "elo"},
+    {"method": "elo", "columns": "time="},
     {"method": "davidson:penalty=firth", "intervals": "sandwich"},
     {"by": "query", "intervals": "sandwich"},
     {"by": "query", "pool": True},
@@ -182,9 +183,7 @@ def test_files_and_shards_are_counted_alike(tmp_path: Path) -> None:
     expected = rankbench.aggregate(expanded(log), intervals="auto")
     for name in ("log.csv", "log.parquet", "log.ndjson"):
         assert rankbench.aggregate(stored(log, tmp_path / name), intervals="auto").table.equals(expected.table)
-    rows = parquet_log(
-        tmp_path / "log.parquet", {"winner": "winner", "loser": "loser", "count": "count", "judge": "judge"}
-    )
+    rows = parquet_log(tmp_path / "log.parquet", Reading.told("winner=winner,loser=loser,count=count,judge=judge"))
     stored(expanded(log), tmp_path / "single.parquet")
     each = parquet_log(tmp_path / "single.parquet")
     for judge in (None, "judge"):
@@ -203,7 +202,7 @@ def test_counts_of_billions_are_summed_and_not_held(ending: str, tmp_path: Path)
     path = stored(log, tmp_path / f"log.{ending}")
     found = rankbench.aggregate(path, intervals="sandwich")
     assert found.facts["n"] == 5_000_000_000
-    assert "2 rows are 5,000,000,000 votes" in found.notes
+    assert "2 rows are 5,000,000,000 votes" in found.notes[0]
     row = found.table.row(0, named=True)
     assert row["score"] == pytest.approx(np.log(1.5) / 2, rel=1e-9)
     error = 1 / np.sqrt(5e9 * 0.6 * 0.4) / 2
@@ -211,7 +210,7 @@ def test_counts_of_billions_are_summed_and_not_held(ending: str, tmp_path: Path)
     assert rankbench.aggregate(path, by="query").table["score"].to_list() == found.table["score"].to_list()
     for refused in (
         rankbench.audit,
-        lambda log: rankbench.aggregate(log, "elo"),
+        lambda log: rankbench.aggregate(log, "elo", columns="time="),
         lambda log: describe(open_log(log).frame),
     ):
         with pytest.raises(InputError, match="more than 10,000,000 votes, too many to be looked at one by one"):

@@ -47,6 +47,10 @@ def log(rows: int = 300, seed: int = 0) -> pl.DataFrame:
     )
 
 
+BESIDE = "ignore=turn|length|bold|label"
+"""Numbers and truth values of `log` that say nothing of the result."""
+
+
 CONDITIONS: dict[str, pl.Expr] = {
     "lang == 'en' and turn > 1": (pl.col("lang") == "en") & (pl.col("turn") > 1),
     "lang <> 'en' or turn in (10, 11, 12)": (pl.col("lang") != "en") | pl.col("turn").is_in([10, 11, 12]),
@@ -77,21 +81,21 @@ FORMS += [(where, form) for where in list(CONDITIONS)[2:5] for form in ("ndjson"
 def test_rows_of_a_condition_are_those_that_polars_keeps(where: str, form: str, tmp_path: Path) -> None:
     frame = log()
     kept = frame.filter(CONDITIONS[where])
-    source = open_log(WRITERS[form](frame, tmp_path), keep=Filter(where))  # type: ignore[arg-type]
-    assert source.frame.collect().equals(rankbench.scan(kept).collect())
+    source = open_log(WRITERS[form](frame, tmp_path), columns=BESIDE, keep=Filter(where))  # type: ignore[arg-type]
+    assert source.frame.collect().equals(rankbench.scan(kept, columns=BESIDE).collect())
     assert f"{kept.height} of {frame.height} rows are left: where {where}" in source.notes[-1]
 
 
 def test_a_missing_value_is_said(tmp_path: Path) -> None:
     frame = log()
     missing = frame["lang"].null_count()
-    source = open_log(frame, keep=Filter("lang != 'en'"))
+    source = open_log(frame, columns=BESIDE, keep=Filter("lang != 'en'"))
     assert source.notes[-1].endswith(f"; {missing} rows without a value of it go, too")
 
 
 @pytest.mark.parametrize("form", ["parquet", "shards"])
 def test_columns_of_the_schema_filter_where_the_file_has_no_others(form: str, tmp_path: Path) -> None:
-    votes = rankbench.scan(log()).collect()
+    votes = rankbench.scan(log(), columns=BESIDE).collect()
     path = stored(votes, tmp_path / "votes.parquet")
     if form == "shards":
         convert(path, tmp_path / "shards", shards=3)
@@ -116,7 +120,7 @@ def test_columns_of_the_schema_filter_where_the_file_has_no_others(form: str, tm
 )
 def test_a_condition_that_cannot_be_used_names_the_column(where: str, column: str | None, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
-        open_log(log(), keep=Filter(where))
+        open_log(log(), columns=BESIDE, keep=Filter(where))
     assert caught.value.column == column
     if column == "tongue":
         of_file, of_schema = str(caught.value).split("; or of the schema alone: ")
@@ -139,11 +143,12 @@ def test_an_error_names_the_row_of_the_file(tmp_path: Path) -> None:
             model_b=pl.when(pl.col("index") == 200).then("model_a").otherwise("model_b"), turn=pl.col("index") % 2
         )
     )
-    source = open_log(stored(frame, tmp_path / "votes.csv"), keep=Filter("turn = 0"))
+    told = f"{BESIDE}|index"
+    source = open_log(stored(frame, tmp_path / "votes.csv"), columns=told, keep=Filter("turn = 0"))
     with pytest.raises(InputError, match="compared with itself") as caught:
         source.frame.collect()
     assert caught.value.row == 202  # of the header too
-    open_log(tmp_path / "votes.csv", keep=Filter("turn = 1")).frame.collect()
+    open_log(tmp_path / "votes.csv", columns=told, keep=Filter("turn = 1")).frame.collect()
 
 
 def test_files_of_a_folder_all_have_the_columns(tmp_path: Path) -> None:
@@ -183,7 +188,7 @@ def test_no_item_that_is_left_has_fewer_votes(pairs: list[tuple[int, int, int]],
 
 
 def test_judges_and_items_go_from_votes_and_ballots() -> None:
-    votes = rankbench.scan(log()).collect()
+    votes = rankbench.scan(log(), columns=BESIDE).collect()
     found = rankbench.aggregate(votes, without="m1", without_judge=["j0", "j2"])
     kept = votes.filter(~pl.col("judge").is_in(["j0", "j2"]), pl.col("winner") != "m1", pl.col("loser") != "m1")
     assert found.table.equals(rankbench.aggregate(kept).table)
@@ -221,20 +226,20 @@ def test_what_is_left_of_ballots_is_said(rankings: list[str], options: dict[str,
 )
 def test_names_that_the_log_does_not_have_are_refused(keep: Filter, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        open_log(log(), keep=keep)
+        open_log(log(), columns=BESIDE, keep=keep)
     with pytest.raises(SpecError, match="does not say who judged"):
-        open_log(log().drop("judge"), keep=Filter(without_judge=("k",)))
+        open_log(log().drop("judge"), columns=BESIDE, keep=Filter(without_judge=("k",)))
     clicks = {"query_id": ["q"], "session_id": ["s"], "shown": [["a", "b"]], "clicked": [[1]]}
     with pytest.raises(SpecError, match="these are selections"):
         open_log(clicks, keep=Filter(without=("a",)))
 
 
 def test_rows_of_a_score_table_are_kept(tmp_path: Path) -> None:
-    scores = pl.DataFrame({"model": list("abc"), "t1": [1, 2, 0], "t2": [2, 3, 1], "t3": [3, 5, 1]})
+    scores = pl.DataFrame({"system": list("abc"), "t1": [1, 2, 0], "t2": [2, 3, 1], "t3": [3, 5, 1]})
     path = stored(scores, tmp_path / "scores.csv")
-    found = rankbench.rank(path, where="model != 'c' and t1 < 9", replicates=20)
-    assert found.table.equals(rankbench.rank(scores.head(2), replicates=20).table)
-    assert found.facts["filter"] == {"where": "model != 'c' and t1 < 9"}
+    found = rankbench.rank(path, columns="scores=t?", where="system != 'c' and t1 < 9", replicates=20)
+    assert found.table.equals(rankbench.rank(scores.head(2), columns="scores=t?", replicates=20).table)
+    assert found.facts["filter"] == {"where": "system != 'c' and t1 < 9"}
     assert any("2 of 3 rows are left" in note for note in found.notes)
 
 
@@ -244,19 +249,19 @@ def test_a_run_belongs_to_its_filter(tmp_path: Path, monkeypatch: pytest.MonkeyP
     stored(log(), tmp_path / "votes.csv")
     Path("small.toml").write_text(OWN_LOG.replace("repetitions = 4", "repetitions = 1"))
     keep = Filter("lang = 'en' and turn > 1", ("m1",), min_votes=3)
-    first = rankbench.run("small.toml", dataset=own_log("votes.csv", keep=keep)).directory
+    first = rankbench.run("small.toml", dataset=own_log("votes.csv", columns=BESIDE, keep=keep)).directory
     record = json.loads((first / "run.json").read_text())["sources"][0]
     assert (first.name, record["dataset"]) == (
         "small-votes.csv-filtered",
-        "filtered:log=votes.csv,where=\"lang = 'en' and turn > 1\",without=[m1],min_votes=3",
+        f'filtered:log="votes.csv:columns=\\"{BESIDE}\\"",where="lang = \'en\' and turn > 1",without=[m1],min_votes=3',
     )
     again = dataset_of(record["dataset"])
-    assert again.fingerprint() == record["dataset_sha256"] != own_log("votes.csv").fingerprint()
+    assert again.fingerprint() == record["dataset_sha256"] != own_log("votes.csv", columns=BESIDE).fingerprint()
     assert json.loads((rankbench.run("small.toml", dataset=again).directory / "run.json").read_text())["blocks"] == {
         "computed": 0,
         "reused": 1,
     }
-    other = own_log("votes.csv", keep=Filter("lang = 'de'"))
+    other = own_log("votes.csv", columns=BESIDE, keep=Filter("lang = 'de'"))
     with pytest.raises(StoreError, match="give another folder"):
         rankbench.run("small.toml", dataset=other, out=first)
     assert "rows are left: where lang" in (first / "leaderboard.md").read_text()
@@ -268,7 +273,7 @@ def test_commands_take_filters(command: str, tmp_path: Path) -> None:
     path = stored(frame, tmp_path / "votes.csv")
     options = "--where 'turn > 1' --without m1 --without-judge j1 --min-votes 2 --json"
     verb, *more = command.split(" --")
-    text = " ".join([verb, str(path), *(f"--{one}" for one in more), options])
+    text = " ".join([verb, str(path), f"--columns '{BESIDE}'", *(f"--{one}" for one in more), options])
     done = CliRunner().invoke(main, shlex.split(text))
     notes = json.loads(done.stdout)["notes"]
     assert not any("not read" in note and "turn" in note for note in notes)

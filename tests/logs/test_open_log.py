@@ -19,27 +19,35 @@ from rankbench.cli import main
 from rankbench.core.spec import parse
 from rankbench.data.readers import choose
 from rankbench.data.readers.csv import CsvReader
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, Unread
 from rankbench.interfaces.table_check import RawTable
 from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import open_log, own_log, raw_log
+from rankbench.ranking.covariates import offered_controls
 
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Path:
-    """Write votes with judges, a category that is not read, and lengths of both items."""
+    """Write votes with judges, and a category that is not read."""
     rng = np.random.default_rng(3)
     left, right = two_items(rng, 120, 4)
     frame = pl.DataFrame({
         "left": [f"m{i}" for i in left],
         "right": [f"m{i}" for i in right],
         "winner": np.where(rng.random(120) < 0.6, "left", "right"),
-        "judge": rng.integers(12, size=120).astype(str),
+        "judge": [f"j{k}" for k in rng.integers(12, size=120)],
         "lang": np.where(np.arange(120) % 3 == 0, "de", "en"),
-        "length_left": rng.random(120).round(3),
-        "length_right": rng.random(120).round(3),
     })  # fmt: skip
     return stored(frame, tmp_path / "judged.csv")
+
+
+@pytest.fixture
+def long(judged: Path, tmp_path: Path) -> Path:
+    """Write the votes of `judged` with lengths of both items, in a folder of their own."""
+    (tmp_path / "long").mkdir()
+    lengths = np.random.default_rng(4).random((2, 120)).round(3)
+    frame = pl.read_csv(judged).with_columns(length_left=lengths[0], length_right=lengths[1])
+    return stored(frame, tmp_path / "long" / "long.csv")
 
 
 def sha256_in(*words: str) -> object:
@@ -68,7 +76,7 @@ def test_a_digest_is_of_what_was_read_or_there_is_none(judged: Path) -> None:
         found.sha256()
 
 
-def test_a_log_is_opened_once_for_whatever_is_asked(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_is_opened_once_for_whatever_is_asked(judged: Path, long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = Counter[str]()
     raw, sniff = CsvReader.raw, choose.PartsReader.sniff.__func__  # type: ignore[attr-defined]
 
@@ -87,7 +95,7 @@ def test_a_log_is_opened_once_for_whatever_is_asked(judged: Path, monkeypatch: p
     assert calls == {"raw": 1, "sniff": 1}
     for ask in (
         lambda: rankbench.aggregate(judged, by="lang", intervals="judges", replicates=3),
-        lambda: rankbench.aggregate(judged, control="length"),
+        lambda: rankbench.aggregate(long, control="length"),
         lambda: rankbench.scan(judged),
         lambda: CliRunner().invoke(main, ["data", "describe", str(judged)], catch_exceptions=False),
     ):
@@ -127,12 +135,24 @@ def test_other_roles_are_those_of_a_log_that_was_opened_with_them(judged: Path) 
     assert other.frame.collect()["query_id"].unique().sort().to_list() == ["de", "en"]
 
 
-def test_what_a_name_tells_of_columns_holds_beside_what_is_said(judged: Path) -> None:
+def test_what_a_name_tells_of_columns_holds_beside_what_is_said(judged: Path, long: Path) -> None:
     raw = raw_log(f'{judged}:columns="judge=lang"')
     assert raw.opened("query=lang").asked == "judge=lang,query=lang"
     assert raw.opened("judge=").asked == "judge="
-    found = rankbench.aggregate(f'{judged}:columns="judge=lang"', control="length")
-    assert found.table.equals(rankbench.aggregate(judged, columns="judge=lang", control="length").table)
+    found = rankbench.aggregate(f'{long}:columns="judge=lang"', control="length")
+    assert found.table.equals(rankbench.aggregate(long, columns="judge=lang", control="length").table)
+
+
+def test_columns_of_covariates_are_read_and_columns_that_are_ignored_are_not(long: Path) -> None:
+    with pytest.raises(Unread, match="what are these columns") as caught:
+        open_log(long)
+    assert caught.value.code == "unread"
+    source = open_log(long, columns="control=length")
+    assert source.left == ("lang",)
+    assert "not read: lang (en 80, de 40)  (" in source.notes[0]
+    ignored = open_log(long, columns="ignore=length_*")
+    assert ignored.left == ("lang", "length_left", "length_right")
+    assert offered_controls(ignored, False) == ["length"]
 
 
 def test_a_filter_of_a_log_with_told_columns_is_read_back(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +166,7 @@ def test_a_filter_of_a_log_with_told_columns_is_read_back(judged: Path, monkeypa
     assert again.scan().collect().equals(log.scan().collect())
     assert rankbench.scan(str(log)).collect().equals(log.scan().collect())
     assert again.assumptions() == log.assumptions()
-    assert "where lang == 'en'" in log.assumptions()[0]
+    assert "where lang == 'en'" in log.assumptions()[1]
 
 
 def test_columns_with_fixed_names_are_told_nothing(tmp_path: Path) -> None:
@@ -172,3 +192,12 @@ def test_what_is_told_of_columns_says_whether_there_is_a_header(
 ) -> None:
     path = written(tmp_path / "votes.csv", text)
     assert open_log(path, columns=columns).frame.collect().height == rows
+
+
+def test_files_of_a_folder_have_headers_as_one_file_has(tmp_path: Path) -> None:
+    for name in "ab":
+        written(tmp_path / f"{name}.csv", "a,b\nb,c\nc,a\n")
+    assert open_log(tmp_path, columns="winner=1,loser=2").frame.collect().height == 6
+    assert open_log(tmp_path, columns="winner=a,loser=b").frame.collect().height == 4
+    with pytest.raises(Unread, match="does the first row name the columns"):
+        open_log(tmp_path)

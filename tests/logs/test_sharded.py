@@ -198,7 +198,7 @@ def test_workers_that_do_not_see_the_log_are_named(
 
     def elsewhere(self: ParquetLog, first: int, count: int) -> LogRows:
         rows = cut(self, first, count)
-        return LogRows(first, tuple((f"/nowhere{path}", *rest) for path, *rest in rows.files), rows.roles)  # type: ignore[misc]
+        return LogRows(first, tuple((f"/nowhere{path}", *rest) for path, *rest in rows.files), rows.reading)  # type: ignore[misc]
 
     monkeypatch.setattr(ParquetLog, "cut", elsewhere)
     with pytest.raises(ExecutorError, match=r"does not see /nowhere.*file system that all workers share"):
@@ -215,7 +215,8 @@ def test_what_a_cluster_cannot_do_is_said_before(shards: Path, tmp_path: Path, m
         rankbench.aggregate(shards, address="tcp://127.0.0.1:9")
     (tmp_path / "log.csv").write_text("winner,loser\na,b\n")
     pl.DataFrame({"winner": [1], "loser": [2]}).write_parquet(tmp_path / "numbers.parquet")
-    pl.DataFrame({"left": ["a"], "right": ["b"], "winner": ["left"]}).write_parquet(tmp_path / "sides.parquet")
+    sides = {"left": ["a", "b"], "right": ["b", "a"], "winner": ["left", "right"]}
+    pl.DataFrame(sides).write_parquet(tmp_path / "sides.parquet")
     ballots = pl.DataFrame({"query_id": ["q"], "ranking": [[["a"], ["b"]]]})
     ballots.write_parquet(tmp_path / "ballots.parquet")
     for log, method, how in (

@@ -28,7 +28,7 @@ from rankbench.ranking.covariates import offered_controls
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pooled import pooled_rankings
 
-LEVEL = pl.DataFrame({"left": ["x"] * 100, "right": ["y"] * 100, "preference": [0.6, 0.8] * 50})
+LEVEL = pl.DataFrame({"left": ["x"] * 100, "right": ["y"] * 100, "points": [0.6, 0.8] * 50})
 """The left has 70 of 100 points; the standard deviation of a vote's is .1."""
 
 
@@ -42,7 +42,7 @@ def graded(n: int = 300, m: int = 5, seed: int = 0) -> pl.DataFrame:
         {
             "left": [f"i{k}" for k in i],
             "right": [f"i{k}" for k in j],
-            "preference": points,
+            "points": points,
             "judge": [f"j{k}" for k in rng.integers(0, 20, n)],
             "time": np.arange(n) // 3,
         }
@@ -59,14 +59,14 @@ def test_a_row_varies_as_its_points_do() -> None:
     assert found.facts["n"] == 100
     assert dict(found.table.select("item", "score").rows()) == pytest.approx({"x": 0.2, "y": -0.2})
     assert found.table["votes"].to_list() == [100, 100]
-    error = np.std(LEVEL["preference"].to_numpy(), ddof=1) / np.sqrt(100)
+    error = np.std(LEVEL["points"].to_numpy(), ddof=1) / np.sqrt(100)
     np.testing.assert_allclose(half_widths(found), student.ppf(0.975, 99) * error, rtol=0.05)
 
 
 def test_the_sandwich_takes_both_halves_of_a_row_together() -> None:
     found = rankbench.aggregate(LEVEL, "bradley-terry:ridge=0", intervals="sandwich")
     # Of two items: the slope of a vote is g - p, and a vote's pull on the fit is 1/n of it.
-    points, p = LEVEL["preference"].to_numpy(), 0.7
+    points, p = LEVEL["points"].to_numpy(), 0.7
     error = np.sqrt(100 / 99 * ((points - p) ** 2).sum()) / (100 * p * (1 - p))
     np.testing.assert_allclose(half_widths(found), student.ppf(0.975, 99) * error / 2, rtol=1e-5)
     expected = np.log(p / (1 - p)) / 2
@@ -82,7 +82,7 @@ def test_effects_of_covariates_have_the_variance_of_rows() -> None:
     scores = dict(found.table.select("item", "score").rows())
     theta = np.array([*(scores[f"i{k}"] for k in range(m)), *found.effects["effect"]])
     chance = 1 / (1 + np.exp(-rows @ theta))
-    residual, bend = log["preference"].to_numpy() - chance, chance * (1 - chance)
+    residual, bend = log["points"].to_numpy() - chance, chance * (1 - chance)
     np.testing.assert_allclose(residual @ rows, 0, atol=1e-6)
     bread = np.linalg.pinv(rows.T * bend @ rows)
     pull = bend * np.einsum("ni,ij,nj->n", rows, bread, rows)
@@ -104,7 +104,7 @@ def test_one_step_ahead_counts_rows() -> None:
 def test_folds_count_rows_and_keep_both_halves() -> None:
     votes = load_votes(open_log(graded()).frame)
     pairs, pair = votes.pairs()
-    decisive = int((graded()["preference"] != 0.5).sum())
+    decisive = int((graded()["points"] != 0.5).sum())
     for kind in ("judge", "pair", "time", "vote"):
         sizes = sizes_of(votes, kind)
         assert (sizes.total.sum(), sizes.decisive.sum()) == (300, decisive)
@@ -116,7 +116,7 @@ def test_folds_count_rows_and_keep_both_halves() -> None:
 
 @pytest.mark.parametrize("intervals", part_of(["sandwich", "judges+queries", None], 2))
 def test_every_answer_counts_rows(intervals: str | None) -> None:
-    log = graded().with_columns(prompt=pl.Series([f"q{k % 9}" for k in range(300)]))
+    log = graded().with_columns(query=pl.Series([f"q{k % 9}" for k in range(300)]))
     assert rankbench.aggregate(log, intervals=intervals).facts["n"] == 300
     assert rankbench.aggregate(log, "elo").facts["n"] == 300
     assert rankbench.aggregate(log, by="query").facts["n"] == 300
@@ -146,11 +146,11 @@ def test_describe_counts_rows_and_points() -> None:
 
 def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
     log = pl.DataFrame(
-        {"left": ["x", "x", "x"], "right": ["y", "y", "z"], "preference": [0.9, 0.3, 0.2], "judge": ["j", "j", "k"]}
+        {"left": ["x", "x", "x"], "right": ["y", "y", "z"], "points": [0.9, 0.3, 0.2], "judge": ["j", "j", "k"]}
     )
     found = describe(open_log(log).frame).facts["repeats"]
     assert (found.votes, found.contradictions) == (1, 1)
-    agreed = describe(open_log(log.with_columns(preference=pl.Series([0.9, 0.7, 0.2]))).frame).facts["repeats"]
+    agreed = describe(open_log(log.with_columns(points=pl.Series([0.9, 0.7, 0.2]))).frame).facts["repeats"]
     assert (agreed.votes, agreed.contradictions) == (1, 0)
 
 
@@ -190,7 +190,7 @@ def by_time(n: int = 400) -> tuple[pl.DataFrame, float]:
     """Return graded votes of four times, and how much their points vary within a time and pair."""
     frame = graded(n).drop("judge").with_columns(time=pl.int_range(n) * 4 // n)
     groups = [(min(a, b), max(a, b), str(t)) for a, b, t in frame.select("left", "right", "time").iter_rows()]
-    points = frame["preference"].to_numpy()
+    points = frame["points"].to_numpy()
     low = np.where(frame["left"].to_numpy() < frame["right"].to_numpy(), points, 1 - points)
     return frame, brute_spread(groups, low)
 
@@ -199,7 +199,7 @@ def test_bands_over_time_are_those_of_as_many_whole_votes() -> None:
     frame, spread = by_time()
     method = "dynamic-bradley-terry:drift=0.05,variance=1"
     found = scores_over_time(frame, method)
-    ends = {"left": ("left", "right", pl.col("preference")), "right": ("right", "left", 1 - pl.col("preference"))}
+    ends = {"left": ("left", "right", pl.col("points")), "right": ("right", "left", 1 - pl.col("points"))}
     whole = pl.concat(
         frame.select(winner=winner, loser=loser, weight=points / spread, time="time", query_id=pl.lit("q"))
         for winner, loser, points in ends.values()
@@ -229,7 +229,7 @@ def test_pooled_intervals_of_graded_votes_cover() -> None:
         p = 1 / (1 + np.exp(scores[c, b] - scores[c, a]))
         points = rng.beta(p * (1 / spread - 1), (1 - p) * (1 / spread - 1)).round(3)
         named = {"query_id": c, "left": a, "right": b}
-        frame = pl.DataFrame(named).cast(pl.String).with_columns(preference=points)
+        frame = pl.DataFrame(named).cast(pl.String).with_columns(points=points)
         found = pooled_rankings(
             category_votes(open_log(frame).judged().frame), BradleyTerry(penalty="firth"), "c", seed
         )

@@ -69,7 +69,7 @@ class PartsReader(TableReader):
             return RawTable(scan_parts(path), path, locate=lambda row: _located(parts, row))
         ((cls, _),) = _by_reader(path).items()
         parts = [cls().raw(file) for file in files]
-        if parts[0].refusal is not None:
+        if parts[0].refusal is not None and parts[0].headed is None:
             return RawTable(pl.LazyFrame(), path, nested=nested_rows(files), refusal=parts[0].refusal)
         usual = recognized(parts[0].schema().names())
         if parts[0].in_schema or (usual is not None and usual.together):
@@ -151,9 +151,19 @@ def _joined(parts: Sequence[RawTable], path: Path) -> RawTable:
             if part.diagnose is not None:
                 part.diagnose()
 
+    def headed(lines: int) -> RawTable:
+        return _joined([part if part.headed is None else part.headed(lines) for part in parts], path)
+
     frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
     return RawTable(
-        frame, path, diagnose=diagnose, locate=lambda row: _located(parts, row), lacking=lacking, notes=_notes(parts)
+        frame,
+        path,
+        diagnose=diagnose,
+        locate=lambda row: _located(parts, row),
+        headed=None if parts[0].headed is None else headed,
+        refusal=next((part.refusal for part in parts if part.refusal is not None), None),
+        lacking=lacking,
+        notes=_notes(parts),
     )
 
 

@@ -70,6 +70,10 @@ class CsvReader(TableReader):
         if self.header is not None:
             return _table(path, form, blank, lines=int(self.header))
         headed = partial(_table, path, form, blank)
+        try:
+            distinct_header(form.first, path, form.skipped + 1)
+        except InputError as error:
+            return replace(headed(lines=0), headed=headed, refusal=error)
         return replace(headed(lines=1), headed=headed, refusal=_like_others(path, form))
 
 

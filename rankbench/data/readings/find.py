@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -207,11 +207,21 @@ def reading_file(file: Path) -> Reading:
     return whole.model_copy(update={"source": file.name})
 
 
-def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
-    """Return the line that states a reading: roles, counts of words, what is not read, and the source."""
+def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str] = ()) -> str:
+    """Return the line that states a reading: roles, counts of words, what is not read, and the source.
+
+    Parameters
+    ----------
+    read : ReadTable
+    kind : TableKind
+    raw : RawTable
+        The table under its own columns.
+    used : collection of str
+        Columns that a condition on rows reads.
+    """
     raw = _named(raw)
     names = raw.schema().names()
-    read_columns = read.columns()
+    read_columns = {*read.columns(), *used}
     unread = [name for name in names if name not in read_columns]
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
     if unread:
@@ -223,15 +233,15 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable) -> str:
     return f"{line}  ({read.reading.source})"
 
 
-def stated_values(read: ReadTable, raw: RawTable) -> dict[str, Any]:
-    """Return what the line states, as plain values: for JSON and stored results."""
+def stated_values(read: ReadTable, raw: RawTable, used: Collection[str] = ()) -> dict[str, Any]:
+    """Return what the line states, as plain values: for JSON and stored results; see `stated`."""
     reading = read.reading
     found: dict[str, Any] = {"source": reading.source}
     found |= {name: {key: list(own) for key, own in getattr(reading, name).items()} for name in _STATED}
     found["columns"] = {role: names for role, names in found["columns"].items() if any(names)}
     if file := _beside(raw.path):
         found["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    read_columns = read.columns()
+    read_columns = {*read.columns(), *used}
     unread = [name for name in raw.schema().names() if name not in read_columns]
     return {key: value for key, value in {**found, "rows": dict(read.counts), "not_read": unread}.items() if value}
 

@@ -20,7 +20,7 @@ from rankbench.data.readings.find import read_table, stated, stated_values
 from rankbench.data.tables.kinds import table_kind, table_kind_of, table_kinds
 from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, SpecError, closest
+from rankbench.errors import InputError, SpecError, Unread, closest
 from rankbench.interfaces.dataset import Reader
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
@@ -150,7 +150,13 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     given = _with_fields(_with_header(raw, reading))
     if (width := len(given.schema())) > MOST_COLUMNS:
         raise InputError(TOO_WIDE.format(f"{width:,}"), path=raw.path)
-    found = read_table(rows_kept(given, condition), reading)
+    kept = rows_kept(given, condition)
+    try:
+        found = read_table(kept, reading)
+    except Unread:
+        if condition is not None and condition.counted:
+            condition.note()  # refuses a condition that keeps no row
+        raise
     kind = table_kind_of(found.reading)
     frame = _checked_by(kind, found.table)
     names, used = given.schema().names(), condition.names() if condition else []
@@ -158,8 +164,8 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     # What a reading ignores may still be a covariate, or divide votes into categories.
     read = {*found.columns(), *used}
     left = tuple(name for name in names if name not in read)
-    notes = (stated(found, kind, given), *raw.notes, *found.notes)
-    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, stated_values(found, given))
+    notes = (stated(found, kind, given, used), *raw.notes, *found.notes)
+    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, stated_values(found, given, used))
 
 
 def _checked_by(kind: TableKind, table: RawTable) -> pl.LazyFrame:
@@ -205,8 +211,12 @@ def _with_header(raw: RawTable, told: Reading) -> RawTable:
     said = told.read()
     if raw.headed is None or not said:
         return raw
-    if said.isdisjoint(raw.schema()) and not said.isdisjoint((bare := raw.headed(0)).schema()):
+    if not said.isdisjoint(raw.schema()):
+        return replace(raw, refusal=None)
+    if not said.isdisjoint((bare := raw.headed(0)).schema()):
         return bare
+    if raw.refusal is not None and not isinstance(raw.refusal, Unread):
+        raise raw.refusal
     return replace(raw, refusal=None)
 
 

@@ -329,7 +329,8 @@ def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], re
     ------
     Unread
     """
-    unread = reading.unread(raw.schema().names())
+    if not (unread := reading.unread(raw.schema().names())):
+        return
     cells = first_cells(raw, [*sides, *unread])
     if not all(side in cells for side in sides):
         return
