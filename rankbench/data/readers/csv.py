@@ -28,9 +28,6 @@ _SEPARATORS = (",", "\t", ";", "|")
 _LOOKED_AT = 200
 """Rows that tell whether the first one is a header, and whether numbers have a comma."""
 
-_PARSED_ONCE = 1 << 24
-"""Bytes of a file that is parsed once and stays in memory: what columns mean is asked of it twenty times."""
-
 
 class CsvReader(TableReader):
     """Values with commas, semicolons, tabs or bars between them (``.csv .tsv``), with or without a header line.
@@ -108,17 +105,13 @@ def _table(path: Path, form: _Form, blank: bool, lines: int) -> RawTable:
         others = [pl.nth(at).is_null() for at in range(1, len(names))]
         raw = raw.filter(~pl.all_horizontal(spaces, *others))
     # Everything is read as text and converted by the checks, which know the row.
-    table = RawTable(
+    return RawTable(
         raw,
         path,
         form.skipped + headed,
         diagnose=lambda: check_lines(path, form.separator, form.skipped),
         notes=form.notes,
     )
-    if path.stat().st_size > _PARSED_ONCE:
-        return table
-    with table.reading():
-        return replace(table, frame=raw.collect().lazy())
 
 
 @dataclass(frozen=True)
