@@ -18,6 +18,7 @@ from rankbench.data.fetch import CardDataset
 from rankbench.data.readers.choose import PartsReader, choose_reader, is_pattern, part_files
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import fetched, raw_fetched, shown_address
+from rankbench.data.readings.find import IN_FOLDER, file_beside
 from rankbench.data.tables.kinds import default_of, table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.dataset import Dataset, Reader
@@ -109,7 +110,7 @@ class LogDataset(Dataset):
         return [*own, *self.opened.notes]
 
     def fingerprint(self) -> str:
-        """Return the sha256 of the file, of how it was read where that was said, and of the filter.
+        """Return the sha256 of the file, of how it was read where that was said or stands beside it, and of the filter.
 
         The file is read each time: its size and time of change say nothing about its content. Of an address it is
         the sha256 of the rows as JSON, a line each, and of what was said of columns: a copy of the rows is read.
@@ -121,7 +122,8 @@ class LogDataset(Dataset):
             for batch in pl.scan_parquet(fetched(self.log), glob=False).collect_batches(maintain_order=True):
                 digest.update(batch.write_ndjson().encode())
             return digest.hexdigest()
-        digests = [sha256_of(file) for file in _files(self.log)]
+        beside = file_beside(self.log)
+        digests = [sha256_of(file) for file in [*_files(self.log), *([beside] if beside else [])]]
         said = str(self.reader) if self.reader else ""
         if len(digests) == 1 and not self.columns and not said:
             return digests[0]
@@ -135,7 +137,7 @@ FILTERED = "filtered"
 def _files(path: Path) -> list[Path]:
     """Return the files of a log: of a folder of shards all that are in it, with its manifest."""
     if (path / MANIFEST).is_file():
-        return [file for file in sorted(path.iterdir()) if file.is_file()]
+        return [file for file in sorted(path.iterdir()) if file.is_file() and file.name != IN_FOLDER]
     return part_files(path) if path.is_dir() or is_pattern(path) else [path]
 
 

@@ -68,7 +68,9 @@ FORMS: dict[str, tuple[str, bytes, str, list[Vote]]] = {
         [("a; the first", "b", 1.5), ("b", "c", 2.0)],
     ),
     "tabs": ("a.txt", b"winner\tloser\na, b\tc\n", "", [("a, b", "c", 1.0)]),
-    "no header": ("a.csv", b"gpt,claude\nclaude,llama\n", "winner=2,loser=1", [("claude", "gpt", 1), ("llama", "claude", 1)]),
+    "no header": (
+        "a.csv", b"gpt,claude\nclaude,llama\n", "winner=2,loser=1", [("claude", "gpt", 1), ("llama", "claude", 1)],
+    ),
 }  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def test_a_name_is_not_empty(tmp_path: Path, column: str) -> None:
     parquet = stored(pl.DataFrame([row, bad]), tmp_path / "votes.parquet")
     lines = written(tmp_path / "votes.ndjson", "".join(json.dumps(r) + "\n" for r in (row, bad)))
     for log, at in ((path, 3), (parquet, 2), (lines, 2)):
-        with pytest.raises(InputError, match="the (name|cell) is empty") as caught:
+        with pytest.raises(InputError, match=r"the (name|cell) is empty") as caught:
             aggregate(log, "borda")
         assert str(caught.value).startswith(f"{log}:{at} [{column}]")
     if column != "query_id":

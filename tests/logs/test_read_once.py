@@ -86,6 +86,10 @@ def test_the_fingerprint_is_of_the_content_and_of_how_it_is_read(tmp_path: Path)
     assert plain.fingerprint() == hashlib.sha256(path.read_bytes()).hexdigest()
     assert rankbench.log_file(other).fingerprint() == plain.fingerprint()
     assert rankbench.log_file(path, columns="winner=x").fingerprint() != plain.fingerprint()
+    written(
+        tmp_path / "b.csv.reading.toml", 'columns = {left = "left", right = "right", winner = "x", ignore = "winner"}'
+    )
+    assert rankbench.log_file(other).fingerprint() != plain.fingerprint()
 
 
 def test_how_a_log_was_read_is_part_of_its_name_and_is_read_back(

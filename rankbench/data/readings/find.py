@@ -173,7 +173,7 @@ def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tu
     return (found[0][1] if found else None), near
 
 
-def _beside(path: Path | None) -> Path | None:
+def file_beside(path: Path | None) -> Path | None:
     """Return the reading file beside a file, or in a folder; None: there is none."""
     if path is None:
         return None
@@ -183,7 +183,7 @@ def _beside(path: Path | None) -> Path | None:
 
 def _kept(path: Path | None) -> Reading | None:
     """Return the reading of the file beside a file; None: there is none."""
-    file = _beside(path)
+    file = file_beside(path)
     return reading_file(file) if file else None
 
 
@@ -239,7 +239,7 @@ def stated_values(read: ReadTable, raw: RawTable, used: Collection[str] = ()) ->
     found: dict[str, Any] = {"source": reading.source}
     found |= {name: {key: list(own) for key, own in getattr(reading, name).items()} for name in _STATED}
     found["columns"] = {role: names for role, names in found["columns"].items() if any(names)}
-    if file := _beside(raw.path):
+    if file := file_beside(raw.path):
         found["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
     read_columns = {*read.columns(), *used}
     unread = [name for name in raw.schema().names() if name not in read_columns]
