@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError
 from rankbench.interfaces.table_check import EXACT_BELOW
 
-NOTHING = {"weight": "weightless", "count": "countless"}
-"""Roles, beside ``weight`` and ``count``, of their columns where these are 0 in some rows, which are left out."""
-
 MOST_VOTES = 10_000_000
 """Most votes that rows with counts become; of more, rows keep their counts, and votes are only summed."""
 

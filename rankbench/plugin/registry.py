@@ -65,6 +65,13 @@ SUITE, FORMAT = FILES = ("suite", "format")
 _FORMAT_ENDING = ".format.toml"
 
 
+def kind_of_file(path: Path) -> tuple[str, str]:
+    """Return whether a file is a suite's or a known format's, and its name without the endings."""
+    if path.name.endswith(_FORMAT_ENDING):
+        return FORMAT, path.name.removesuffix(_FORMAT_ENDING)
+    return SUITE, path.stem
+
+
 KINDS = {
     "aggregator": ("rankbench.interfaces.aggregator", "Aggregator"),
     "surrogate": ("rankbench.interfaces.surrogate", "Surrogate"),
@@ -187,8 +194,8 @@ class Registry:
             It is neither, it is not complete, or its name is taken.
         """
         if isinstance(found, Path):
-            kind = FORMAT if found.name.endswith(_FORMAT_ENDING) else SUITE
-            return f"{kind}/{self._add_file(kind, found, origin)}"
+            kind, stem = kind_of_file(found)
+            return f"{kind}/{self._add_file(kind, stem, found, origin)}"
         if isinstance(found, type):
             kind = kind_of_class(found)
             return f"{kind}/{self._add_class(kind, found, origin)}"
@@ -215,14 +222,13 @@ class Registry:
         self._origins[id(found)] = origin
         return name
 
-    def _add_file(self, kind: str, found: Path, origin: Origin) -> str:
+    def _add_file(self, kind: str, stem: str, found: Path, origin: Origin) -> str:
         try:
             found.open("rb").close()
         except (OSError, ValueError) as error:
             raise PluginError(f"{kind} file {found} cannot be read: {error}") from error
         if found.suffix != ".toml":
             raise PluginError(f"{kind} file {found} has a name that does not end in .toml")
-        stem = found.name.removesuffix(_FORMAT_ENDING) if kind == FORMAT else found.stem
         name = _name(stem, f"the name of {kind} file {found}")
         self._put(kind, name, found, origin)
         return name

@@ -15,18 +15,18 @@ from typing import Any, Literal, TypeAlias
 from rankbench.core.component import Component
 from rankbench.errors import ContenderDiverged, SpecError, nearest
 from rankbench.interfaces.cell import reason, trace_of
-from rankbench.plugin.registry import SUITE
+from rankbench.plugin.registry import FILES, kind_of_file
 from rankbench.testing.state import class_watched
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A component (or a suite's file) under test.
+    """A component (or the file of a suite or of a known format) under test.
 
     Attributes
     ----------
     kind : str
-        A kind of component, or ``suite``.
+        A kind of component, ``suite``, or ``format``.
     it : Component or Path
         Any, as each check knows the kinds it is for.
     """
@@ -44,7 +44,7 @@ class Subject:
         return str(self.it) == str(self.it.name)
 
     def __str__(self) -> str:
-        return f"{self.kind}/{self.it.stem if self.kind == SUITE else self.it}"
+        return f"{self.kind}/{kind_of_file(self.it)[1] if self.kind in FILES else self.it}"
 
 
 def subject_of(obj: object) -> Subject:
@@ -52,7 +52,7 @@ def subject_of(obj: object) -> Subject:
 
     Parameters
     ----------
-    obj : Component, component class, or Path of a suite's TOML file
+    obj : Component, component class, or Path of a suite's TOML file, or of a format's
         A class stands for the component with all parameters at their defaults.
 
     Raises
@@ -61,14 +61,14 @@ def subject_of(obj: object) -> Subject:
         It is none of these, or a class whose parameters have no defaults.
     """
     if isinstance(obj, Path):
-        return Subject(SUITE, obj)
+        return Subject(kind_of_file(obj)[0], obj)
     if isinstance(obj, type) and issubclass(obj, Component):
         required = [name for name, field in obj.parameters().items() if field.is_required()]
         if required:
             raise SpecError(f"{obj.__name__} needs {required[0]!r}; check an instance of it")
         obj = obj()
     if not isinstance(obj, Component) or not hasattr(obj, "kind"):
-        raise SpecError(f"{obj!r} is neither a component nor the path of a suite")
+        raise SpecError(f"{obj!r} is neither a component nor the path of a suite or format")
     return Subject(obj.kind, obj)
 
 
@@ -112,7 +112,7 @@ class Check:
         CheckSkipped
             It does not declare what the check is about, or a package that it declares is not installed.
         """
-        for package in sorted(subject.it.all_packages()) if subject.kind != SUITE else ():
+        for package in sorted(subject.it.all_packages()) if subject.kind not in FILES else ():
             try:
                 version(package)
             except PackageNotFoundError:

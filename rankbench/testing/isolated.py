@@ -17,7 +17,7 @@ from rankbench.errors import RankbenchError, SpecError, closest
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
 from rankbench.plugin.loading import load
-from rankbench.plugin.registry import GROUP, KINDS, SUITE, base_of, kind_of
+from rankbench.plugin.registry import FILES, GROUP, KINDS, base_of, kind_of, kind_of_file
 from rankbench.runner.blocks import LostProcess
 from rankbench.runner.worker_pool import START, Worker
 from rankbench.testing.check import (
@@ -98,7 +98,7 @@ class Isolated:
 
 def labelled(kind: str, text: str) -> str:
     """Return what a target is called in results: as a `Subject` is."""
-    return f"{kind}/{Path(text).stem if kind == SUITE else text}"
+    return f"{kind}/{kind_of_file(Path(text))[1] if kind in FILES else text}"
 
 
 class Lost(Exception):
@@ -114,7 +114,7 @@ def _ready() -> None:
 
 def _check(kind: str, text: str, check: str) -> CheckResult:
     try:
-        subject = subject_of(Path(text) if kind == SUITE else manager.get(base_of(kind), text))
+        subject = subject_of(Path(text) if kind in FILES else manager.get(base_of(kind), text))
     except RankbenchError as error:
         return CheckResult(labelled(kind, text), check, "failed", f"it cannot be made: {error}")
     return run_check(subject, registered_check(check))[0]
@@ -129,16 +129,15 @@ def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]
     label = f"plugin/{distribution}"
     causes = [cause for status in manager.statuses() if status.distribution == distribution for cause in status.causes]
     causes = list(dict.fromkeys((*causes, *manager.plugins().registry.contested(distribution))))
-    suites = manager.suites()
     targets = []
-    for kind in (*KINDS, SUITE):
+    for kind in (*KINDS, *FILES):
         for name in manager.names(kind):
             if manager.origin(kind, name).distribution == distribution:
-                targets.append((kind, str(suites[name]) if kind == SUITE else name))
+                targets.append((kind, _text(kind, name)))
     results = [
         _check_result(label, "loads", "; ".join(causes)),
         _check_result(label, "import-touches-nothing", f"importing it changes {traces[0]}" if traces else ""),
-        _check_result(label, "brings-something", "" if targets else "it registered no component and no suite"),
+        _check_result(label, "brings-something", "" if targets else "it registered no component, suite or format"),
     ]
     return targets, results
 
@@ -159,7 +158,7 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
     ----------
     name : str
         A distribution with plugins (all that it brings, at default parameters), a component
-        in the contender grammar, a suite, or the path of a suite's TOML file or of a plugin's folder.
+        in the contender grammar, a suite, a known format, or the path of its TOML file or of a plugin's folder.
     kind : str, optional
         Of the component; needed where two kinds share the name.
     seconds : float
@@ -176,7 +175,8 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
     if kind is None and chosen is not None:
         yield from _distribution(chosen, seconds)
         return
-    target = (SUITE, name) if name.endswith(".toml") and kind in (None, SUITE) else _component(name, kind)
+    is_file = name.endswith(".toml") and kind in (None, *FILES)
+    target = (kind_of_file(Path(name))[0], name) if is_file else _component(name, kind)
     with closing(Isolated(seconds)) as isolated:
         yield from _checked(labelled(*target), isolated, [target])
 
@@ -209,11 +209,11 @@ def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
 
 
 def _checked(label: str, isolated: Isolated, targets: Sequence[tuple[str, str]]) -> Iterator[CheckResult]:
-    """Check targets, and say why if no check of a component (of a suite, if there is nothing else) was executed."""
+    """Check targets, and say why if no check of a component (of a file, if there is nothing else) was executed."""
     results: dict[bool, list[CheckResult]] = {}
     for kind, text in targets:
         for result in isolated.check(kind, text):
-            results.setdefault(kind != SUITE, []).append(result)
+            results.setdefault(kind not in FILES, []).append(result)
             yield result
     if results:
         yield from unexecuted(label, results[max(results)])
@@ -231,7 +231,7 @@ def _blocking(names: list[str]) -> Iterator[None]:
 
 
 def _component(name: str, kind: str | None) -> tuple[str, str]:
-    """Return kind and spec of the one component (or suite) of that name."""
+    """Return kind and spec of the one component (or suite, or format) of that name."""
     if os.path.isfile(os.path.join(name, "pyproject.toml")):
         install = of_this_python("pip", "install", "-e", name)
         raise SpecError(f"plugin {_called(name)!r}, which stands in {name!r}, is not installed here: {install}")
@@ -240,9 +240,9 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
         called = os.path.basename(name).partition("-")[0].replace("_", "-")
         raise SpecError(f"a wheel is checked once it is installed: {install} && rankbench check {called}")
     given, _, rest = name.partition("/")
-    if kind is None and rest and given in (*KINDS, SUITE):
+    if kind is None and rest and given in (*KINDS, *FILES):
         kind, name = given, rest
-    kinds = [kind_of(kind)] if kind is not None else [*KINDS, SUITE]
+    kinds = [kind_of(kind)] if kind is not None else [*KINDS, *FILES]
     bare = parse(name).name
     found = [k for k in kinds if bare in manager.names(k)]
     if not found:
@@ -254,4 +254,9 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
         raise SpecError(message)
     if len(found) > 1:
         raise SpecError(f"{bare!r} names several things ({', '.join(found)}); say which with --kind")
-    return found[0], str(manager.suites()[bare]) if found[0] == SUITE else name
+    return found[0], _text(found[0], bare) if found[0] in FILES else name
+
+
+def _text(kind: str, name: str) -> str:
+    """Return what names a target for the checks: of a suite or a format its file."""
+    return str(manager.plugins(kind).registry.files(kind)[name]) if kind in FILES else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -50,6 +51,16 @@ class SampleFile(Record):
     text: str
     scores: dict[str, float] = Field(default_factory=dict)
     why: str = ""
+
+    def written(self, folder: Path) -> Path:
+        """Write it below a folder; a name that ends in ``/`` is a folder, whose files begin with ``@ NAME``."""
+        path, text = folder / self.file, self.text.lstrip("\n")
+        files = re.split(r"^@ (.*)\n", text, flags=re.MULTILINE)[1:] if self.file.endswith("/") else ["", text]
+        for inner, content in zip(files[::2], files[1::2], strict=True):
+            file = path / inner if inner else path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+        return path
 
 
 class KnownFormat(Record):
@@ -105,10 +116,10 @@ class KnownFormat(Record):
         """
         try:
             data = tomllib.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             raise SpecError(f"{path}: not TOML: {error}") from error
         for name in ("columns", "words", "where", "unless", "turned", "agree"):
-            if name in data:
+            if isinstance(data.get(name), Mapping):
                 data[name] = _many(data[name])
         try:
             return cls(name=path.name.removesuffix(".toml").removesuffix(".format"), **data)

@@ -1,4 +1,4 @@
-"""Checks try readers, kinds of tables and data sets."""
+"""Checks try readers, kinds of tables, known formats and data sets."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.spec import Spec
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readings.find import read_table
+from rankbench.data.readings.formats import KnownFormat, SampleFile
 from rankbench.data.readings.standard import by_standard_names
 from rankbench.data.tables.checks import judgments_of, recognized, table_of, validate
 from rankbench.data.tables.kinds import built_in, table_kinds
-from rankbench.errors import ChecksumError, InputError, LicenseError
+from rankbench.errors import ChecksumError, InputError, LicenseError, Unread
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import reason
 from rankbench.interfaces.reading import Reading
@@ -266,6 +269,37 @@ def rows_are_the_judgments_that_it_says(subject: Subject) -> None:
         raise CheckFailed("`as_judgments` returns the table itself, which has not the columns of a built-in kind")
     if not rows.collect().height:
         raise CheckFailed("`as_judgments` makes no judgment of its example")
+
+
+def _format_read(sample: SampleFile | None, part: str) -> str:
+    """Return the format by which a small file is read; empty: by none."""
+    if sample is None:
+        raise CheckFailed(f"there is no [{part}]")
+    with tempfile.TemporaryDirectory() as folder:
+        path = sample.written(Path(folder))
+        try:
+            return read_table(choose_reader(path).raw(path), Reading()).reading.format
+        except Unread as error:
+            return "refused" if error.code == "known" else ""
+        except InputError:
+            return ""
+
+
+@conformance_check("format")
+def example_is_read_by_it(subject: Subject) -> None:
+    """A file as its `example` is read by this format alone, or refused with its advice."""
+    entry = KnownFormat.load(subject.it)
+    found = _format_read(entry.example, "example")
+    if found != ("refused" if entry.refuse else entry.name):
+        raise CheckFailed(f"its example is read by {found or 'no format'}")
+
+
+@conformance_check("format")
+def look_alike_is_not_read_by_it(subject: Subject) -> None:
+    """The file `unlike`, which only looks so, is not read by this format."""
+    entry = KnownFormat.load(subject.it)
+    if _format_read(entry.unlike, "unlike") == entry.name:
+        raise CheckFailed("the file of [unlike] is read as if it were of this format")
 
 
 def _rows(it: Any) -> pl.DataFrame:
