@@ -196,7 +196,7 @@ def test_what_is_told_of_columns_says_whether_there_is_a_header(
 
 def test_files_of_a_folder_have_headers_as_one_file_has(tmp_path: Path) -> None:
     for name in "ab":
-        written(tmp_path / f"{name}.csv", "a,b\nb,c\nc,a\n")
+        written(tmp_path / f"{name}.csv", "a,b\na,c\nc,a\n")
     assert open_log(tmp_path, columns="winner=1,loser=2").frame.collect().height == 6
     assert open_log(tmp_path, columns="winner=a,loser=b").frame.collect().height == 4
     with pytest.raises(Unread, match="does the first row name the columns"):

@@ -18,7 +18,7 @@ from rankbench.aggregators.sequential import DynamicBradleyTerry
 from rankbench.cli import main
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, TimedCounts
-from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 
 M, TIMES, DRIFT, VARIANCE, HOME = 4, 5, 0.2, 1.5, 0.8
 METHOD = f"dynamic-bradley-terry:drift={DRIFT},variance={VARIANCE}"
@@ -33,26 +33,34 @@ def games(n: int = 150, seed: int = 1) -> pl.DataFrame:
     neutral, rest = rng.random(n) < 0.3, rng.integers(1, 5, (2, n))
     lead = skills[time, home] - skills[time, away] + HOME * ~neutral + 0.3 * (rest[0] - rest[1])
     left, drawn = rng.random(n) < expit(lead), rng.random(n) < 0.1
-    names = {"home_team": home, "away_team": away}
+    names = {"left": home, "right": away}
     return pl.DataFrame({side: [f"t{i}" for i in items] for side, items in names.items()}).with_columns(
-        home_score=pl.Series(np.where(left | drawn, 1, 0)),
-        away_score=pl.Series(np.where(~left | drawn, 1, 0)),
+        left_score=pl.Series(np.where(left | drawn, 1, 0)),
+        right_score=pl.Series(np.where(~left | drawn, 1, 0)),
         neutral=pl.Series(neutral),
-        home_rest=pl.Series(rest[0]),
-        away_rest=pl.Series(rest[1]),
+        left_rest=pl.Series(rest[0]),
+        right_rest=pl.Series(rest[1]),
         time=pl.Series(time),
     )
+
+
+BESIDE = "ignore=neutral|*_rest"
+
+
+def over_time(frame: pl.DataFrame, control: str) -> ScoresOverTime:
+    """Return scores over time with covariates; other columns say nothing of who won."""
+    return scores_over_time(frame, METHOD, control=control, columns=BESIDE)
 
 
 def dense(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the mode of all scores, time by time, with both effects behind them, and its covariance, by SciPy."""
     n, time = frame.height, frame["time"].to_numpy()
     design = np.zeros((n, TIMES * M + 2))
-    for side, sign in (("home_team", 1), ("away_team", -1)):
+    for side, sign in (("left", 1), ("right", -1)):
         design[np.arange(n), time * M + frame[side].str.slice(1).cast(pl.Int64).to_numpy()] += sign
     design[:, -2] = ~frame["neutral"].to_numpy()
-    design[:, -1] = (frame["home_rest"] - frame["away_rest"]).to_numpy()
-    won = (np.sign((frame["home_score"] - frame["away_score"]).to_numpy()) + 1) / 2
+    design[:, -1] = (frame["left_rest"] - frame["right_rest"]).to_numpy()
+    won = (np.sign((frame["left_score"] - frame["right_score"]).to_numpy()) + 1) / 2
     steps = np.eye(TIMES) - np.eye(TIMES, k=-1)
     walk = steps.T @ np.diag([1 / VARIANCE, *[1 / DRIFT] * (TIMES - 1)]) @ steps
     precision = np.zeros((TIMES * M + 2,) * 2)
@@ -75,7 +83,7 @@ def dense(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 def test_scores_bands_and_effects_are_those_of_one_dense_fit() -> None:
     frame = games()
-    found = scores_over_time(frame, METHOD, control="side:unless=neutral, raw(rest)")
+    found = over_time(frame, control="side:unless=neutral, raw(rest)")
     x, covariance = dense(frame)
     assert found.effects is not None
     assert found.effects["effect"].to_list() == pytest.approx(x[-2:], abs=1e-7)
@@ -92,10 +100,10 @@ def test_scores_bands_and_effects_are_those_of_one_dense_fit() -> None:
 
 
 def test_a_typical_difference_is_the_unit_of_an_effect_here_too() -> None:
-    raw, scaled = (scores_over_time(games(), METHOD, control=said).effects for said in ("raw(rest)", "rest"))
+    raw, scaled = (over_time(games(), control=said).effects for said in ("raw(rest)", "rest"))
     assert raw is not None
     assert scaled is not None
-    rest = (games()["home_rest"] - games()["away_rest"]).to_numpy()
+    rest = (games()["left_rest"] - games()["right_rest"]).to_numpy()
     assert scaled["unit"][0] == pytest.approx((rest**2).mean() ** 0.5)
     assert scaled["effect"][0] == pytest.approx(raw["effect"][0] * scaled["unit"][0], rel=1e-6)
 
@@ -126,26 +134,25 @@ def test_intervals_know_of_tastes_of_judges(of_sides: float, of_items: float) ->
     assert sum(inside) >= 9 or not of_sides
 
 
-RANK = {f"{side}_rest": pl.col(f"{side}_team").str.slice(1).cast(pl.Int64) for side in ("home", "away")}
+RANK = {f"{side}_rest": pl.col(side).str.slice(1).cast(pl.Int64) for side in ("left", "right")}
 
 
 @pytest.mark.parametrize(
     ("changed", "control", "words"),
     [
         (
-            {"home_score": pl.lit(12), "away_score": pl.lit(8)},
+            {"left_score": pl.lit(12), "right_score": pl.lit(8)},
             "side",
             "'side' separates the votes.*over time have none",
         ),
-        ({"home_rest": pl.lit(3), "away_rest": pl.lit(3)}, "rest", "0 in every vote"),
+        ({"left_rest": pl.lit(3), "right_rest": pl.lit(3)}, "rest", "0 in every vote"),
         (RANK, "rest", "follows from the items alone"),
         ({}, "side, venue", "no column 'venue'"),
     ],
 )
 def test_effects_that_votes_do_not_identify_are_refused(changed: dict[str, pl.Expr], control: str, words: str) -> None:
-    read = "left_score=home_score,right_score=away_score"
     with pytest.raises(InputError, match=words):
-        scores_over_time(games().with_columns(**changed), METHOD, control=control, columns=read)
+        over_time(games().with_columns(**changed), control=control)
 
 
 def test_a_model_that_ignores_covariates_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,12 +163,13 @@ def test_a_model_that_ignores_covariates_is_refused(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(DynamicBradleyTerry, "history", blind)
     with pytest.raises(SpecError, match="estimates no effects of covariates"):
-        scores_over_time(games(), METHOD, control="side")
+        over_time(games(), control="side")
 
 
 def test_the_command_shows_effects_below_the_scores(tmp_path: Path) -> None:
     games().write_csv(tmp_path / "games.csv")
     asked = ["aggregate", str(tmp_path / "games.csv"), "--over", "time", "--method", METHOD, "--control", "side"]
+    asked += ["--columns", BESIDE]
     shown, said = (CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--format", "json"]))
     assert shown.exit_code == said.exit_code == 0, shown.output
     assert "between equals, the left wins" in shown.stdout

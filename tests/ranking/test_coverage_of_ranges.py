@@ -45,7 +45,8 @@ def wrong(method: str, logs: int, votes: int, judges: int, *, mixed: bool = True
     found = 0
     for seed in range(logs):
         drawn = log(seed, votes, judges, mixed)
-        table = rankbench.aggregate(drawn, method, intervals="auto", replicates=replicates).table
+        asked = {"columns": "time=", "intervals": "auto", "replicates": replicates}
+        table = rankbench.aggregate(drawn, method, **asked).table
         found += bool((table["rank_low"] > 1).any() or (table["rank_high"] < M).any())
     return found / logs
 

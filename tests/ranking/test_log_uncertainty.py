@@ -241,9 +241,9 @@ def test_one_vote_has_no_interval() -> None:
 def test_one_vote_without_a_judge_is_an_error_where_judges_are_asked_for(method: str) -> None:
     frame = judged_log(40, 3, 4).with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
     with pytest.raises(InputError, match="the judge is missing"):
-        rankbench.aggregate(frame, method, intervals="judges", replicates=2)
-    votes = rankbench.aggregate(frame, method, intervals="bootstrap", replicates=20)
-    alone = rankbench.aggregate(frame, method, intervals="auto", replicates=20)
+        rankbench.aggregate(frame, method, columns="time=", intervals="judges", replicates=2)
+    votes = rankbench.aggregate(frame, method, columns="time=", intervals="bootstrap", replicates=20)
+    alone = rankbench.aggregate(frame, method, columns="time=", intervals="auto", replicates=20)
     assert alone.table.equals(votes.table)
 
 
@@ -259,7 +259,7 @@ def test_what_judges_said_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch, 
     ):
         rankbench.aggregate(frame, intervals=intervals, replicates=2)
     rankbench.aggregate(frame, intervals="bootstrap", replicates=2)
-    rankbench.aggregate(frame, "elo", intervals="judges", replicates=2)
+    rankbench.aggregate(frame, "elo", columns="time=", intervals="judges", replicates=2)
 
 
 def test_judges_who_say_too_much_are_refused_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -295,8 +295,8 @@ def test_facts_say_what_was_found() -> None:
     pool = found.facts["pool"]
     assert pool["lower"] <= pool["variance"] <= pool["upper"]
     assert (pool["unit"], found.facts["intervals"], found.facts["n"]) == ("log-odds", "sandwich", 360)
-    assert found.notes[0].startswith("lang matters: ")
-    assert "standard deviation of " in found.notes[1]
+    assert found.notes[1].startswith("lang matters: ")
+    assert "standard deviation of " in found.notes[2]
 
 
 @pytest.mark.parametrize(("seed", "matters"), [(27, True), (53, False)])
@@ -306,8 +306,8 @@ def test_the_interval_holds_zero_if_the_test_does_not_reject_it(seed: int, matte
     pool = found.facts["pool"]
     assert (pool["p"] <= 0.05) == matters
     assert pool["lower"] == 0
-    assert found.notes[0].startswith("lang matters: " if matters else "lang shows no significant effect: ")
-    assert f"(95% interval {'above 0' if matters else '0'} to " in found.notes[1]
+    assert found.notes[1].startswith("lang matters: " if matters else "lang shows no significant effect: ")
+    assert f"(95% interval {'above 0' if matters else '0'} to " in found.notes[2]
 
 
 @pytest.mark.parametrize("method", ["bradley-terry", "bradley-terry:ridge=0", "davidson", "davidson:penalty=none"])

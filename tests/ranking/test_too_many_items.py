@@ -76,13 +76,13 @@ def test_who_needs_a_matrix_says_so(name: str, votes: Votes) -> None:
 @pytest.mark.parametrize("name", part_of(["win-rate", "elo", "mean-log-odds", *SPARSE]))
 def test_others_rank_any_number(name: str) -> None:
     tied = chain(M).with_columns(tie=pl.int_range(pl.len()) % 3 == 0)
-    assert rankbench.aggregate(tied, name).table.height == M
+    assert rankbench.aggregate(tied, name, columns="time=").table.height == M
 
 
 @pytest.mark.parametrize("name", ["win-rate", "elo", "bradley-terry", "bradley-terry:penalty=firth"])
 def test_intervals_of_votes_take_no_matrix(name: str) -> None:
     """A chain: nobody has the ten votes that an interval takes, and every item is on one scale."""
-    found = rankbench.aggregate(chain(M), name, intervals="auto", replicates=2)
+    found = rankbench.aggregate(chain(M), name, columns="time=", intervals="auto", replicates=2)
     assert found.table["scale"].unique().to_list() == [1]
     assert found.table["lower"].null_count() == M
     assert found.table.select("rank_low", "rank_high").unique().rows() == [(1, M)]

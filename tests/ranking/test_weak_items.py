@@ -115,11 +115,11 @@ def test_scores_of_others_do_not_move_with_a_stranger(method: str) -> None:
     pairs = np.array([rng.choice(6, 2, replace=False) for _ in range(400)])
     rows = [(f"i{a}", f"i{b}") for a, b in pairs]
     table = pl.DataFrame([*rows, ("i0", "I-0")], schema=["winner", "loser"], orient="row")
-    found = rankbench.aggregate(table, method, intervals="bootstrap", replicates=20).table
+    found = rankbench.aggregate(table, method, columns="time=", intervals="bootstrap", replicates=20).table
     known = found.filter(pl.col("lower").is_not_null())
     assert set(known["item"]) == {f"i{i}" for i in range(6)}
     assert known["score"].mean() == pytest.approx(0, abs=1e-9)
-    assert rankbench.aggregate(table, method).table["score"].mean() == pytest.approx(0, abs=1e-9)
+    assert rankbench.aggregate(table, method, columns="time=").table["score"].mean() == pytest.approx(0, abs=1e-9)
 
 
 def test_a_likelihood_interval_is_of_the_score_less_the_mean_of_known_items() -> None:
