@@ -217,7 +217,10 @@ def rank(
         raise SpecError("--per-task shows the scores of all systems: leave --between out")
     shown = chosen_form(form, out, [*scores, qrels], pictures=not (options["between"] or per_task))
     if len(scores) > 1 and not qrels:
-        raise SpecError("rank takes one score table; several TREC runs need their judgments: --qrels FILE")
+        raise SpecError(
+            "rank takes one score table, or a pattern, as 'runs/*.eval'; several TREC runs need their judgments: "
+            "--qrels FILE"
+        )
     given = scores if qrels else scores[0]
     if per_task:
         asked = {name: options[name] for name in ("columns", "reader", "where", "loss", "ties", "missing", "without")}

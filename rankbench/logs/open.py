@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import polars as pl
 
 from rankbench.core.spec import Spec, parse
-from rankbench.data.readers.choose import choose_reader, is_pattern
+from rankbench.data.readers.choose import PartsReader, choose_reader, is_pattern
 from rankbench.data.readers.frame_source import frame_in_memory
 from rankbench.data.readers.remote import is_address, piped, raw_address
 from rankbench.data.readings.find import AnyReading, told
@@ -137,7 +137,11 @@ def log_at(path: Path, columns: str = "", reader: str | Spec = "") -> LogDataset
     if not reader:
         return LogDataset(log=path, columns=columns)
     said = get(Reader, reader)
-    existing(path)
+    if not (several := is_pattern(path)):
+        existing(path)
+        several = path.is_dir() and not said.sniff(path, b"")
+    if several and not said.parquet:
+        said = PartsReader(each=said)
     try:
         plain = said == choose_reader(path)
     except InputError:

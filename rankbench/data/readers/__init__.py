@@ -11,6 +11,7 @@ __all__ = ["rankbench_register"]
 @hookimpl
 def rankbench_register() -> list[type[Reader]]:
     """Return the built-in readers."""
+    from rankbench.data.readers.ballot_lines import AbifReader, CefReader
     from rankbench.data.readers.ballots import BltReader, PreflibReader
     from rankbench.data.readers.choose import PartsReader
     from rankbench.data.readers.csv import CsvReader
@@ -20,9 +21,11 @@ def rankbench_register() -> list[type[Reader]]:
     from rankbench.data.readers.movielens import MovieLensReader
     from rankbench.data.readers.parquet import ParquetReader
     from rankbench.data.readers.trec import TrecReader
+    from rankbench.data.readers.trec_eval import TrecEvalReader
     from rankbench.data.readers.yandex import YandexReader
 
     return [
         *(LetorReader, ParquetReader, CsvReader, NdjsonReader, JsonReader, ExcelReader),
-        *(PreflibReader, BltReader, YandexReader, MovieLensReader, PartsReader, TrecReader),
+        *(PreflibReader, BltReader, AbifReader, CefReader, YandexReader, MovieLensReader, PartsReader, TrecReader),
+        TrecEvalReader,
     ]

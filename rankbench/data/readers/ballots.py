@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -248,26 +248,52 @@ class BltReader(TableReader):
                 f"there are {m} candidates (line {number}), and after the ballots the names {listed(names)}", path=path
             )
         gone = {names[candidate - 1] for candidate in withdrawn}
-        rankings, weights, empty = [], [], 0
-        for weight, places in ballots:
-            kept = [[names[c - 1] for c in place if c not in withdrawn] for place in places]
-            if kept := [place for place in kept if place]:
-                rankings.append(kept)
-                weights.append(weight)
-            else:
-                empty += 1
-        notes = [f"rankbench leaves out {count_text(empty, 'line', 'of empty ballots')}"] if empty else []
-        if gone:
-            notes.append(f"rankbench takes withdrawn candidates out of the ballots: {listed(sorted(gone))}")
-        candidates = [name for name in names if name not in gone]
+        rankings = [[[names[c - 1] for c in place if c not in withdrawn] for place in places] for _, places in ballots]
+        rankings = [[place for place in places if place] for places in rankings]
+        note = f"rankbench takes withdrawn candidates out of the ballots: {listed(sorted(gone))}"
+        weights = [weight for weight, _ in ballots]
         # Whole numbers count voters; fractions, as counting by transfers leaves, weigh ballots.
         counted = all(weight.is_integer() for weight in weights)
-        schema = orders_schema(("count" if counted else "weight", "candidates"))
-        query = [Path(unpacked_name(path)).stem] * len(rankings)
-        cast = [int(weight) for weight in weights] if counted else weights
-        rows = [query, rankings, cast, [candidates] * len(rankings)]
-        orders = pl.DataFrame(dict(zip(schema, rows, strict=True)), schema=schema)
-        return RawTable(orders.lazy(), path, in_schema=True, notes=tuple(notes))
+        beside = {"count": [*map(int, weights)]} if counted else {"weight": weights}
+        return ballot_table(
+            path, rankings, beside, [name for name in names if name not in gone], [note] if gone else []
+        )
+
+
+def ballot_table(
+    path: Path,
+    rankings: Sequence[list[list[str]]],
+    beside: Mapping[str, Sequence[float]],
+    candidates: Sequence[str],
+    notes: Iterable[str],
+) -> RawTable:
+    """Return the ballots of one query, which is called as the file is; a note counts those that rank nobody.
+
+    Parameters
+    ----------
+    path : Path
+    rankings : sequence of lists of places
+    beside : mapping of str to sequence of float
+        ``count``, ``weight`` or both, of each ballot.
+    candidates : sequence of str
+    notes : iterable of str
+        Sentences on how the ballots were read.
+
+    Raises
+    ------
+    InputError
+        No ballot ranks anybody.
+    """
+    if not any(rankings):
+        raise InputError("the file has no ballot that ranks anybody", path=path)
+    schema = orders_schema((*beside, "candidates"))
+    same = {"query_id": Path(unpacked_name(path)).stem, "candidates": list(candidates)}
+    columns = {"ranking": rankings, **beside} | {name: [value] * len(rankings) for name, value in same.items()}
+    orders = pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
+    empty = sum(not places for places in rankings)
+    said = [f"rankbench leaves out {count_text(empty, 'line', 'of empty ballots')}"] if empty else []
+    kept = orders.filter(pl.col("ranking").list.len() > 0)
+    return RawTable(kept.lazy(), path, in_schema=True, notes=(*said, *notes))
 
 
 def _ballots(

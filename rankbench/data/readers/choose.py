@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import polars as pl
+from pydantic import Field
 
 from rankbench.core.text import listed, numbered
 from rankbench.data.readers.frame_source import readable
@@ -24,7 +25,7 @@ from rankbench.data.tables.schemas import features
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
 from rankbench.interfaces.table_check import RawTable
-from rankbench.plugin.manager import component_class, names
+from rankbench.plugin.manager import component_class, names, reference
 
 
 def registered_readers() -> list[type[Reader]]:
@@ -56,6 +57,10 @@ class PartsReader(TableReader):
     source: ClassVar[str] = "spark.apache.org, docs.dask.org, docs.pola.rs"
     parquet: ClassVar[bool] = True
 
+    each: Annotated[Reader | None, reference(Reader)] = Field(
+        default=None, description="Reader of each file; null: by its ending."
+    )
+
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether it is a folder with files that a reader knows by their endings."""
@@ -64,16 +69,17 @@ class PartsReader(TableReader):
     def raw(self, path: Path) -> RawTable:
         """Return the table; see `Reader.raw`. Columns that a part lacks are empty there."""
         files = part_files(path)
-        if files[0].name.lower().endswith(_PARQUET):
+        if self.each is None and files[0].name.lower().endswith(_PARQUET):
             parts = [RawTable(pl.scan_parquet(file, glob=False), file) for file in files]
             return RawTable(scan_parts(path), path, locate=lambda row: _located(parts, row))
         ((cls, _),) = _by_reader(path).items()
-        parts = [cls().raw(file) for file in files]
+        reader = self.each or cls()
+        parts = [reader.raw(file) for file in files]
         if parts[0].refusal is not None and parts[0].headed is None:
             return RawTable(pl.LazyFrame(), path, nested=nested_rows(files), refusal=parts[0].refusal)
         usual = recognized(parts[0].schema().names())
         if parts[0].in_schema or (usual is not None and usual.together):
-            return RawTable(_of_parts(cls(), parts, files, path), path, in_schema=True, notes=_notes(parts))
+            return RawTable(_of_parts(reader, parts, files, path), path, in_schema=True, notes=_notes(parts))
         joined = _joined(parts, path)
         return replace(joined, nested=nested_rows(files)) if parts[0].nested is not None else joined
 

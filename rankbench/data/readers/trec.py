@@ -82,16 +82,16 @@ def read_qrels(path: Path) -> pl.DataFrame:
     """
     if _width(path) == len(_BEIR):
         # BEIR's file begins with the names of its columns.
-        rows = _rows(path, ("topic", "doc", "grade"), "query-id corpus-id score")
+        rows = word_rows(path, ("topic", "doc", "grade"), "query-id corpus-id score")
         rows = rows.filter((pl.col("line") > 1) | (pl.col("grade").str.to_lowercase() != _BEIR[2]))
     else:
-        rows = _rows(path, ("topic", "iteration", "doc", "grade"), "topic iteration document relevance")
+        rows = word_rows(path, ("topic", "iteration", "doc", "grade"), "topic iteration document relevance")
     return as_qrels(rows, path)
 
 
 def as_qrels(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
     """Return rows of judgments, ``line, topic, doc, grade``, checked; see `read_qrels`."""
-    grades = _finite(rows, "grade", path)
+    grades = finite_column(rows, "grade", path)
     _check_once(rows, ("topic", "doc"), path, "judged twice")
     return rows.select("topic", "doc", grade=grades.clip(0))
 
@@ -110,7 +110,7 @@ def read_run(path: Path, notes: list[str] | None = None) -> pl.DataFrame:
     """
     _refuse_judgments(path)
     if _width(path) == len(_MARCO):
-        rows = _rows(path, _MARCO, "query document rank")
+        rows = word_rows(path, _MARCO, "query document rank")
         rows = rows.with_columns(number=pl.col("rank").cast(pl.Int64, strict=False))
         refuse_rows(rows, rows["number"] < 1, _RANKS, path)
         # Without a first one they may be scores, and more is better.
@@ -118,7 +118,7 @@ def read_run(path: Path, notes: list[str] | None = None) -> pl.DataFrame:
         rows = rows.with_columns(score=-pl.col("number"), system=pl.lit(path.name.split(".", 1)[0]))
     else:
         names = ("topic", "q0", "doc", "rank", "score", "system")
-        rows = _rows(path, names, "topic Q0 document rank score system")
+        rows = word_rows(path, names, "topic Q0 document rank score system")
     rows = as_run(rows, path)
     ranked = rows.with_columns(pl.col("rank").cast(pl.Int64, strict=False))
     rises = [pl.col(name).diff().over("system", "topic", order_by="rank") > 0 for name in ("rank", "score")]
@@ -134,7 +134,7 @@ def _refuse_judgments(path: Path) -> None:
 
 def as_run(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
     """Return rows of a run, ``line, system, topic, doc, score`` and others, checked; see `read_run`."""
-    rows = rows.with_columns(score=_finite(rows, "score", path))
+    rows = rows.with_columns(score=finite_column(rows, "score", path))
     _check_once(rows, ("system", "topic", "doc"), path, "there twice")
     return rows
 
@@ -151,7 +151,7 @@ _RANKS = (
 )
 
 
-def _rows(path: Path, names: Sequence[str], form: str) -> pl.DataFrame:
+def word_rows(path: Path, names: Sequence[str], form: str) -> pl.DataFrame:
     """Return the words of all lines, with the number of each line."""
     rows = pl.concat([_words(chunk, names, form) for chunk in chunks(path, kept=True)])
     if not rows.height:
@@ -172,7 +172,7 @@ def _words(chunk: Chunk, names: Sequence[str], form: str) -> pl.DataFrame:
     return words.select("line", *(pl.col("text").list.get(at).alias(name) for at, name in enumerate(names)))
 
 
-def _finite(rows: pl.DataFrame, name: str, path: Path | None) -> pl.Series:
+def finite_column(rows: pl.DataFrame, name: str, path: Path | None) -> pl.Series:
     """Return a column as numbers."""
     numbers = rows[name].cast(pl.Float64, strict=False)
     refuse_rows(rows, ~numbers.is_finite(), f"the {name} {{{name}}} is not a finite number", path)

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import says, text_of
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, shown_columns
-from rankbench.data.tables.score_doubts import doubt_columns, doubt_scores, refuse_second_key, refuse_twice, score_notes
+from rankbench.data.tables.score_doubts import (
+    doubt_columns,
+    doubt_scores,
+    refuse_metrics,
+    refuse_second_key,
+    refuse_twice,
+    score_notes,
+)
 from rankbench.data.tables.score_facts import Facts, score_of
 from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
 from rankbench.errors import InputError, Unread
@@ -55,6 +62,7 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
         keys = layout.key_columns()
         data = table.frame.select(pl.all() if small else pl.col(keys)).collect(engine="streaming")
     refuse_twice(kept, reading, data.select(keys), {COLUMN_OF[role]: layout.text(role) for role in layout.rows()})
+    refuse_metrics(kept, reading, layout.columns("task"))
     refuse_second_key(kept, reading, layout.columns("system", "task"), layout.columns("seed"))
     reading, notes = layout.left_out(raw, facts.rows)
     notes += facts.notes(layout)

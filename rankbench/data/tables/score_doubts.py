@@ -86,6 +86,31 @@ def _flat(raw: RawTable, names: Sequence[str]) -> list[str]:
     return [name for name in names if not schema[name].is_nested() and schema[name] != pl.Binary]
 
 
+def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> None:
+    """Ask where a task has scores by several metrics: another metric for another system compares nothing.
+
+    Raises
+    ------
+    Unread
+    """
+    metric = reading.one("metric")
+    if not metric or metric in tasks:
+        return
+    keys = [text_of(name).alias(f"key {at}") for at, name in enumerate(tasks)]
+    with raw.reading():
+        found = raw.frame.group_by(keys).agg(text_of(metric).unique().sort().alias("metrics"))
+        several = found.filter(pl.col("metrics").list.len() > 1).sort(pl.all()).head(1).collect(engine="streaming")
+    for *task, metrics in several.iter_rows():
+        raise Unread(
+            f"scores of task {short_repr('|'.join(task))} are by several metrics, {listed(metrics[:_NAMED])}",
+            f"--where \"{metric} == '____'\" keeps one, --columns {names_text({'task': (*tasks, metric)})} makes each "
+            "a task of its own",
+            code="second-key",
+            path=raw.path,
+            column=metric,
+        )
+
+
 def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], seeds: Sequence[str]) -> None:
     """Ask where a column that is not read takes the same values within every cell, as a split or a metric.
 
