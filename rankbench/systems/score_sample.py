@@ -131,7 +131,7 @@ def _part(scores: TaskScores, tasks: NDArray[np.bool_], systems: NDArray[np.bool
     )
 
 
-def completed(scores: TaskScores, missing: Kept, said: Sequence[str] = ()) -> tuple[TaskScores, list[str]]:
+def completed(scores: TaskScores, missing: Kept, reading: Sequence[str] = ()) -> tuple[TaskScores, list[str]]:
     """Return the table without missing cells, and what was left out and averaged.
 
     Parameters
@@ -139,7 +139,7 @@ def completed(scores: TaskScores, missing: Kept, said: Sequence[str] = ()) -> tu
     scores : TaskScores
     missing : {"tasks", "systems"}
         Part left out where a system has no score on a task.
-    said : sequence of str
+    reading : sequence of str
         Notes on how the table was read, for the error where one task is left.
 
     Raises
@@ -155,7 +155,7 @@ def completed(scores: TaskScores, missing: Kept, said: Sequence[str] = ()) -> tu
     if len(scores.tasks) < 2:
         raise InputError(
             f"there is one task alone, {short_repr(scores.tasks[0])}, which says nothing about other tasks: give two "
-            f"at least, as the instances that a benchmark consists of{''.join(f'; {note}' for note in said)}"
+            f"at least, as the instances that a benchmark consists of{''.join(f'; {note}' for note in reading)}"
         )
     whole, left = _without_gaps(scores, missing)
     whole, averaged = _with_even_seeds(whole)
