@@ -18,11 +18,12 @@ from component_examples import begin, example, table
 from json_schemas import EXAMPLES, WRITTEN, file_of, rows_of
 
 import rankbench
+from rankbench.data.readings.formats import describe_format
 from rankbench.interfaces import suite
 from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import Description, describe_component
-from rankbench.plugin.registry import KINDS, base_of, plural_of
+from rankbench.plugin.registry import FORMAT, KINDS, base_of, plural_of
 from rankbench.reports.references import is_own, references
 from rankbench.suites import suite_files
 from rankbench.suites.suite_files import read_suite
@@ -46,7 +47,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def write_pages() -> None:
     """Write every page; one that has not changed stays as it is, so that Sphinx does not read it again."""
     pages = {kind: component_page(kind) for kind in KINDS}
-    pages |= {"suite": suite_page(), "json": json_page(), "api": api_page(), "checks": checks_page()}
+    pages |= {"suite": suite_page(), "format": format_page(), "json": json_page(), "api": api_page(), "checks": checks_page()}
     pages["coverage"] = coverage_page()
     pages["bibliography"] = bibliography_page()
     FOLDER.mkdir(exist_ok=True)
@@ -137,6 +138,20 @@ def suite_page() -> str:
     read = [read_suite(path) for _, path in sorted(manager.suites().items()) if own in path.parents]
     lines += table([("suite", "question"), *((f"``{one.name}``", one.asks) for one in read)])
     return "\n".join(lines)
+
+
+def format_page() -> str:
+    """Return the page of known formats: a table of them all."""
+    lines = [_headed("Known formats", "=")]
+    lines.append(
+        "Verified by *read*: real files were read; *code*: the code that writes them was read; *header*: their header was "
+        "seen in public code; *none*: nothing. ``rankbench info NAME`` shows an entry, and a plugin adds one by a path "
+        "``NAME.format.toml`` in its list.\n"
+    )
+    rows = [("format", "kind", "what it reads", "source", "verified")]
+    for one in (describe_format(name) for name in manager.names(FORMAT) if is_own(FORMAT, name)):
+        rows.append((f"``{one['name']}``", *(_word(one[key]) for key in ("table", "reads", "source", "verified"))))
+    return "\n".join([*lines, *table(rows)])
 
 
 def json_page() -> str:

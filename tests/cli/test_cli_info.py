@@ -125,7 +125,7 @@ def test_a_format_shows_its_columns_and_a_broken_one_hides_no_other(rankbench, r
     bad.write_text(said.replace("votes", "wishes"))
     registered(good, bad)
     rows = {line.split()[0]: line for line in rankbench("list", "formats").stdout.splitlines()[2:] if line}
-    assert rows["good"].split() == ["good", "votes", "winner=one,loser=two", "none", "a", "page"]
+    assert rows["good"].split() == ["good", "votes", "winner=one,", "loser=two", "none", "a", "page"]
     assert "broken: " in rows["bad"]
     listed = json.loads(rankbench("list", "format", "--json").stdout)["format"]
     assert [one["name"] for one in listed] == ["bad", "good"]

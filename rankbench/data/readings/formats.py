@@ -138,7 +138,8 @@ class KnownFormat(Record):
         """The columns that it reads, by role; or what to do with such a file, where it is refused."""
         if self.refuse:
             return f"nothing: {self.refuse}"
-        return f"{names_text(self.columns)}{f' in rows at {self.rows}' if self.rows else ''}"
+        roles = ", ".join(names_text({role: names}) for role, names in self.columns.items())
+        return f"{roles}; rows at {self.rows}" if self.rows else roles
 
     def unknown(self, raw: RawTable) -> list[str]:
         """Return the columns that it does not know; the index that pandas writes, without a name, is no matter."""
