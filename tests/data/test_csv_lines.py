@@ -58,9 +58,7 @@ def test_the_line_is_said(tmp_path: Path, text: str, line: int) -> None:
         ("x,y,z\n1,2\n3,4,5,6\n", 3),
     ],
 )
-def test_a_row_of_too_many_fields_has_its_own_number_where_columns_are_guessed(
-    tmp_path: Path, text: str, row: int
-) -> None:
+def test_a_row_of_too_many_fields_has_its_own_number_where_no_row_is_known(tmp_path: Path, text: str, row: int) -> None:
     with rejected("fields, the header", row=row):
         rankbench.scan(written(tmp_path / "ragged.csv", text))
 

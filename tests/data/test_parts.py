@@ -83,7 +83,9 @@ def test_a_folder_is_the_log_that_one_file_is(tmp_path: Path, tool: str) -> None
     assert rankbench.scan(tmp_path / "votes").collect().equals(whole)
     for method in ("bradley-terry", "elo"):
         names = ("votes.parquet", "votes")
-        one, many = (rankbench.aggregate(tmp_path / name, method, intervals="judges").table for name in names)
+        one, many = (
+            rankbench.aggregate(tmp_path / name, method, intervals="judges", columns="time=").table for name in names
+        )
         assert many.equals(one)
     if tool not in ("csv", "hive"):
         assert count_log(tmp_path / "votes").judgments == frame.height
@@ -120,9 +122,9 @@ def test_a_wrong_row_has_its_file(tmp_path: Path) -> None:
     name = "part-00001-3f0a-c000.snappy.parquet"
     for method in ("bradley-terry", "elo"):
         with pytest.raises(InputError, match=rf"{name}:13 .*itself"):
-            rankbench.aggregate(tmp_path / "votes", method)
+            rankbench.aggregate(tmp_path / "votes", method, columns="time=")
         with pytest.raises(InputError, match=r"part-00001.csv:14 .*itself"):
-            rankbench.aggregate(tmp_path / "texts", method)
+            rankbench.aggregate(tmp_path / "texts", method, columns="time=")
 
 
 @pytest.mark.parametrize("tool", ["spark", "csv"])

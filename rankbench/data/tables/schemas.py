@@ -124,9 +124,6 @@ def features(schema: pl.Schema) -> int:
     return dtype.size
 
 
-RANKS: tuple[str, ...] = tuple(f"rank{k}" for k in range(1, 31))
-"""Roles of the columns of ballots that have one for each rank, the best first."""
-
 SAYS_NOTHING = "says_nothing"
 """Column of a raw table of whether a ballot ranks nobody."""
 
