@@ -59,7 +59,7 @@ def test_what_is_missing_is_missing() -> None:
         judges = rankbench.scan(frame).collect()["judge"]
         assert judges.null_count() == 1
         frame = pd.DataFrame({**VOTES, "model_a": [*VOTES["model_a"][:2], nothing, *VOTES["model_a"][3:]]})
-        with pytest.raises(InputError, match=r"row 3 \[(model_a|loser)\]: the value is missing"):
+        with pytest.raises(InputError, match=r"row 3 \[(model_a|loser)\]: the cell is empty"):
             rankbench.scan(frame).collect()
 
 
@@ -75,7 +75,8 @@ def test_times_are_read() -> None:
 def test_score_tables_have_their_systems_in_the_index(how: str) -> None:
     wide = {"model": ["A", "B", "C"], **{f"t{at}": [at + 0.0, at + 1.0, 0.5] for at in range(12)}}
     frame = pd.DataFrame(wide)
-    expected = rankbench.rank(pl.DataFrame(wide), replicates=50).table
+    told = "system=model,scores=t?|t??"
+    expected = rankbench.rank(pl.DataFrame(wide), columns=told, replicates=50).table
     if how == "an index with a name":
         frame = frame.set_index("model")
     elif how == "an index without one":
@@ -83,8 +84,9 @@ def test_score_tables_have_their_systems_in_the_index(how: str) -> None:
     elif how == "a pivot":
         frame = frame.melt("model", var_name="task").pivot_table(index="model", columns="task", values="value")
         frame = frame[[f"t{at}" for at in range(12)]]
-    assert rankbench.rank(frame, replicates=50).table.equals(expected)
-    assert rankbench.rank(pa.table(wide), replicates=50).table.equals(expected)
+    named = told.replace("model", "column 1") if how == "an index without one" else told
+    assert rankbench.rank(frame, columns=named, replicates=50).table.equals(expected)
+    assert rankbench.rank(pa.table(wide), columns=told, replicates=50).table.equals(expected)
 
 
 def test_columns_of_one_name_are_refused() -> None:
