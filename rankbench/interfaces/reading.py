@@ -115,8 +115,12 @@ def told_text(columns: str = "", words: str = "", file_format: str = "") -> str:
 
 
 def with_told(told: str, role: str, name: str) -> str:
-    """Return what is told of columns, with another one for a role; see `Reading.text`."""
-    return Reading.parsed(told).with_({role: (name,)}).text()
+    """Return what is told of columns, with another one for a role; the former one is not read: see `Reading.text`."""
+    reading = Reading.parsed(told)
+    others = reading.without(role).read()
+    former = () if role in NO_COLUMNS else tuple(one for one in reading.all(role) if one not in {name, *others})
+    ignored = {"ignore": (*reading.columns.get("ignore", ()), *former)} if former else {}
+    return reading.with_({role: (name,), **ignored}).text()
 
 
 def names_text(names: Mapping[str, Iterable[str]]) -> str:

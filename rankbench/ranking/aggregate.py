@@ -17,7 +17,7 @@ from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, Unread
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.metric import RIDGE
@@ -298,7 +298,7 @@ def aggregate(
         if between:
             differences.append(pair_difference(ranking, between))
     else:
-        tables, unadjusted, some = QueryTables(), QueryTables(), list[pl.DataFrame]()
+        tables, unadjusted, some, gone = QueryTables(), QueryTables(), list[pl.DataFrame](), list[str]()
         for query, part, votes in _queries(source, aggregator, sums=intervals is None and controlling is None):
             try:
                 ranking, more = ranked(part, pooled=False)
@@ -307,8 +307,11 @@ def aggregate(
                     unadjusted.add(query, plain)
                     some.append(estimated.select(pl.lit(query).alias("query"), pl.all()))
                     more += also
+            except Unread:
+                raise  # nothing is known of any query
             except InputError as error:
-                notes.append(f"rankbench leaves out {by} {query!r}: {error}")
+                gone.append(f"rankbench leaves out {by} {query!r}: {error}")
+                notes.append(gone[-1])
                 continue
             # Notes on the whole log are said once.
             notes += [
@@ -319,7 +322,7 @@ def aggregate(
                 differences.append(pair_difference(ranking, between, query))
             tables.add(query, ranking)
         if not tables:
-            raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
+            raise InputError(gone[0] if gone else "there are no judgments", path=source.path)
         table = tables.whole()
         if some:
             table, effects = beside_unadjusted(table, unadjusted.whole()), pl.concat(some)

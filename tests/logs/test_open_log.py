@@ -135,6 +135,18 @@ def test_other_roles_are_those_of_a_log_that_was_opened_with_them(judged: Path) 
     assert other.frame.collect()["query_id"].unique().sort().to_list() == ["de", "en"]
 
 
+def test_a_column_that_loses_its_role_is_not_asked_about(judged: Path) -> None:
+    """Whether it is called so or told: a log is ranked by another column, and parted by it in an audit."""
+    numbers = np.arange(120) % 7
+    frame = pl.read_csv(judged).with_columns(query=numbers, prompt=numbers)
+    expected = rankbench.aggregate(judged, by="lang").table
+    for log, told in ((frame.drop("prompt"), ""), (frame.drop("query"), "query=prompt")):
+        assert rankbench.aggregate(log, columns=told, by="lang").table.equals(expected)
+        (probe,) = [probe for probe in rankbench.audit(log, columns=told).probes if probe.name == "without-category"]
+        assert probe.table is not None
+        assert {"lang de", "lang en"} < {*probe.table["left out"]}
+
+
 def test_what_a_name_tells_of_columns_holds_beside_what_is_said(judged: Path, long: Path) -> None:
     raw = raw_log(f'{judged}:columns="judge=lang"')
     assert raw.opened("query=lang").asked == "judge=lang,query=lang"

@@ -14,7 +14,7 @@ from data_files import written
 from drawn_votes import named, two_items
 
 import rankbench
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, Unread
 from rankbench.logs.open import open_log
 from rankbench.ranking.pictures import judgments_text
 
@@ -178,6 +178,9 @@ def test_queries_that_say_nothing_are_left_out_and_named() -> None:
     assert "rankbench leaves out query 'r'" in found.notes[1]
     with pytest.raises(InputError, match="say nothing"):
         rankbench.aggregate(log.tail(1), "plackett-luce", by="query")
+    votes = random_log(30, 3, 3)
+    with pytest.raises(Unread, match="no column says when they were cast"):
+        rankbench.aggregate(votes, "elo", by="query")
 
 
 def test_clicks(tmp_path: Path) -> None:
@@ -289,9 +292,10 @@ def test_shipped_data_sets_are_ranked_by_any_column() -> None:
 
 def test_a_column_may_be_called_by_its_role(llmfao: pl.DataFrame) -> None:
     """The column of judges is called worker: in a data set, in a frame, and in what an audit may name."""
-    by_worker = rankbench.aggregate(llmfao, "win-rate", by="worker").table
-    for log in (llmfao, "llmfao"):
-        assert rankbench.aggregate(log, "win-rate", by="judge").table.equals(by_worker)
+    told = "query=prompt,judge=worker,ignore=id|model_?"
+    by_worker = rankbench.aggregate(llmfao, "win-rate", columns=told, by="worker").table
+    for log, columns in ((llmfao, told), ("llmfao", "")):
+        assert rankbench.aggregate(log, "win-rate", columns=columns, by="judge").table.equals(by_worker)
     assert open_log("llmfao").columns["judge"] == "worker"
 
 

@@ -63,9 +63,12 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     """
     found: list[tuple[TableKind, tuple[str, ...], Names]] = []
     taken = {name for role, names in told.columns.items() if role not in NO_COLUMNS for name in names}
-    none = [role for role, names in told.columns.items() if role not in NO_COLUMNS and not any(names)]
-    called = names_by_role([name for name in raw.schema().names() if name not in taken], none)
-    # A column that is called as a role is none where the role is said to have none.
+    beside = {role for kind in kinds for role in kind.beside}
+    other = [
+        role for role, names in told.columns.items() if role not in NO_COLUMNS and (role in beside or not any(names))
+    ]
+    called = names_by_role([name for name in raw.schema().names() if name not in taken], other)
+    # A column that is called as a role is none where the role is said to have none, or, beside a row, another one.
     ignored = (*told.columns.get("ignore", ()), *(name for names in called.values() for name in names))
     free = [name for name in raw.schema().names() if name not in taken and not any(fits(name, i) for i in ignored)]
     for kind in kinds:

@@ -108,8 +108,10 @@ def of_rankings(source: BallotSource) -> ReadTable:
     if isinstance(raw.schema()[name], pl.String):
         _refuse_signs(raw, name, found)
     _refuse_counted(raw, name, found, reading)
+    # A list is one, however short: a text of one name may be several, with a sign between them that is not known.
+    is_list = pl.col(name).str.starts_with("[") if raw.schema()[name] == pl.String else pl.lit(value=True)
     with raw.reading():
-        facts = raw.frame.select((left.list.len() > 1).any(), (left.list.len() == 0).sum().alias("empty"))
+        facts = raw.frame.select((is_list | (left.list.len() > 1)).any(), (left.list.len() == 0).sum().alias("empty"))
         ranked, empty = facts.collect(engine="streaming").row(0)
     if not ranked:
         raise Unread(
