@@ -26,9 +26,6 @@ MOST_COLUMNS = 1 << 17
 QUOTED = 400
 """Most characters of a type, or of what Polars says, that an error quotes."""
 
-_LOOKED_AT = 200
-"""Rows that are looked at for what columns mean."""
-
 BOOLEANS = {
     **dict.fromkeys(("true", "1", "1.0", "yes"), True),
     **dict.fromkeys(("false", "0", "0.0", "no"), False),
@@ -55,7 +52,7 @@ class RawTable:
     locate : callable, optional
         Returns the file, or the address, and the row there, of a row of a table that is several files, or is elsewhere.
     roles : mapping of str to str
-        Names of columns in the file, by role, where they have not the usual names.
+        Names of columns in the file, by role.
     doubts : callable, optional
         Asks about the names of all items, once they are known: raises an `Unread`.
     filtered : bool
@@ -98,16 +95,6 @@ class RawTable:
         """Return the columns and their types."""
         with self.reading():
             return self.frame.collect_schema()
-
-    def first_cells(self) -> dict[str, list[str]]:
-        """Return the first 200 rows as texts, by column; without columns of lists and the like."""
-        names = [name for name, dtype in self.schema().items() if not dtype.is_nested() and dtype != pl.Binary]
-        if not names:
-            return {}
-        texts = pl.col(names).cast(pl.String).fill_null("").str.strip_chars()
-        with self.reading():
-            row = self.frame.head(_LOOKED_AT).select(texts.implode()).collect().row(0)
-        return dict(zip(names, row, strict=True))
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """Yield the rows in pieces of bounded size, none of them empty."""
