@@ -52,7 +52,7 @@ class RawTable:
     locate : callable, optional
         Returns the file, or the address, and the row there, of a row of a table that is several files, or is elsewhere.
     roles : mapping of str to str
-        Names of columns in the file, by role, where they have not the usual names.
+        Names of columns in the file, by role.
     doubts : callable, optional
         Asks about the names of all items, once they are known: raises an `Unread`.
     filtered : bool
