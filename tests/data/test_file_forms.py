@@ -69,9 +69,12 @@ FORMS: dict[str, tuple[str, bytes, str, list[Vote]]] = {
     ),
     "tabs": ("a.txt", b"winner\tloser\na, b\tc\n", "", [("a, b", "c", 1.0)]),
     "no header": (
-        "a.csv", b"gpt,claude\nclaude,llama\n", "winner=2,loser=1", [("claude", "gpt", 1), ("llama", "claude", 1)],
+        "a.csv",
+        b"gpt,claude\nclaude,llama\n",
+        "winner=2,loser=1",
+        [("claude", "gpt", 1), ("llama", "claude", 1)],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
