@@ -16,7 +16,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.protocol import Prepared
-from rankbench.interfaces.table import with_column
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import log_file, scan
 from rankbench.logs.votes import load_votes
 from rankbench.plugin.manager import get
@@ -52,7 +52,8 @@ def of_winners(frame: pl.DataFrame) -> np.ndarray:
 
 def prepared(folder: Path, protocol: OwnLog | OneStepAhead, frame: pl.DataFrame, columns: str) -> Prepared:
     frame.write_csv(folder / "games.csv")
-    return protocol.prepare(log_file(folder / "games.csv", columns=columns), 0)
+    sides = "left=team1,right=team2,left_score=score1,right_score=score2,time=date"
+    return protocol.prepare(log_file(folder / "games.csv", columns=f"{sides},{columns}"), 0)
 
 
 def test_one_step_ahead_the_loss_is_that_of_the_column(tmp_path: Path) -> None:
@@ -85,10 +86,10 @@ def test_held_out_the_loss_is_that_of_the_column(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("protocol", [OwnLog(), OneStepAhead()], ids=str)
 def test_covariates_are_fitted_as_without_predictions(protocol: OwnLog | OneStepAhead, tmp_path: Path) -> None:
-    texts, control = ("bradley-terry", "bradley-terry:control=true"), with_column("", "control", "side")
+    texts, control = ("bradley-terry", "bradley-terry:control=true"), with_told("", "control", "side")
     alone, beside = (
         executed(prepared(tmp_path, protocol, games().head(240), columns), texts, ("log-loss",)).values()
-        for columns in (control, with_column(control, "predictions", "elo_prob1"))
+        for columns in (control, with_told(control, "predictions", "elo_prob1"))
     )
     for one, other in zip(alone, beside, strict=True):
         assert one.status == "done"
@@ -107,6 +108,7 @@ def test_who_was_not_asked_for_has_a_reason(tmp_path: Path) -> None:
     assert "shows none" in Items().misfit(get(Aggregator, "predictions"))
 
 
+SIDES = "left=home_team,right=away_team,left_score=home_goals,right_score=away_goals"
 VOTES = pl.DataFrame({"home_team": ["x", "y", "z"], "away_team": ["y", "z", "x"], "home_goals": [2, 0, 1]})
 VOTES = VOTES.with_columns(away_goals=pl.Series([1, 3, 1]), p=pl.Series([0.6, 0.7, 0.2]))
 NAMED = {"winner": ["x", "z", "x"], "loser": ["y", "y", "z"], "p": [0.6, 0.7, 0.2], "first": [True, False, False]}
@@ -114,7 +116,8 @@ NAMED = {"winner": ["x", "z", "x"], "loser": ["y", "y", "z"], "p": [0.6, 0.7, 0.
 
 def loaded(frame: pl.DataFrame, predictions: str) -> list[float]:
     """Return the log-odds of the winner over the loser; where neither won, of the left."""
-    votes = load_votes(scan(frame, columns=with_column("", "predictions", predictions)))
+    sides = SIDES if "home_team" in frame.columns else ""
+    votes = load_votes(scan(frame, columns=with_told(sides, "predictions", predictions)))
     assert votes.covariates is not None
     return votes.covariates.values[:, 0].tolist()
 
@@ -200,7 +203,7 @@ def test_a_name_with_two_readings_says_nothing(names: tuple[str, str], roles: st
     cities = {names[0]: ["Rome", "Oslo"], names[1]: ["Oslo", "Bonn"], "winner": ["Rome", "Bonn"]}
     frame = pl.DataFrame(cities | {name: [0.6, 0.3]})
     with pytest.raises(InputError, match=f"nothing says whose chance {name!r} is"):
-        load_votes(scan(frame, columns=with_column(roles, "predictions", name)))
+        load_votes(scan(frame, columns=with_told(roles, "predictions", name)))
 
 
 def test_home_is_of_the_right_where_the_right_is_the_home_team() -> None:
