@@ -300,8 +300,8 @@ def test_a_column_may_be_called_by_its_role(llmfao: pl.DataFrame) -> None:
 
 
 def test_data_sets_without_names_of_columns_say_so() -> None:
-    with pytest.raises(SpecError, match="'preflib' is a data set, which has its columns; leave --columns and --by"):
-        rankbench.aggregate("preflib", by="tournament")
+    with pytest.raises(SpecError, match="'web10k-like' is a data set, which has its columns; leave --columns and --by"):
+        rankbench.aggregate("web10k-like", by="tournament")
 
 
 def test_ballots_are_ranked_by_any_column_and_clicks_by_query_alone(tmp_path: Path) -> None:
