@@ -20,7 +20,7 @@ class MeanScore(ScoreAggregator):
     --------
     >>> import rankbench
     >>> scores = {"model": ["ada", "bob", "cy"], "math": [0.9, 0.6, 0.3], "code": [0.6, 0.7, 0.1]}
-    >>> rankbench.rank(scores, ["mean-score"]).table.select("system", "score").rows()
+    >>> rankbench.rank(scores, ["mean-score"], columns="system=model,scores=*").table.select("system", "score").rows()
     [('ada', 0.75), ('bob', 0.65), ('cy', 0.2)]
     """
 
@@ -43,7 +43,7 @@ class MeanRank(ScoreAggregator):
     --------
     >>> import rankbench
     >>> scores = {"model": ["ada", "bob", "cy"], "math": [0.9, 0.6, 0.3], "code": [0.6, 0.7, 0.1]}
-    >>> rankbench.rank(scores, ["mean-rank"]).table.select("system", "score").rows()
+    >>> rankbench.rank(scores, ["mean-rank"], columns="system=model,scores=*").table.select("system", "score").rows()
     [('ada', 1.5), ('bob', 1.5), ('cy', 3.0)]
     """
 
@@ -71,7 +71,7 @@ class BordaCount(ScoreAggregator):
     --------
     >>> import rankbench
     >>> scores = {"model": ["ada", "bob", "cy"], "math": [0.9, 0.6, 0.3], "code": [0.6, 0.7, 0.1]}
-    >>> rankbench.rank(scores, ["borda-count"]).table.select("system", "score").rows()
+    >>> rankbench.rank(scores, ["borda-count"], columns="system=model,scores=*").table.select("system", "score").rows()
     [('ada', 1.5), ('bob', 1.5), ('cy', 0.0)]
     """
 
