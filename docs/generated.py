@@ -47,8 +47,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def write_pages() -> None:
     """Write every page; one that has not changed stays as it is, so that Sphinx does not read it again."""
     pages = {kind: component_page(kind) for kind in KINDS}
-    pages |= {"suite": suite_page(), "format": format_page(), "json": json_page(), "api": api_page(), "checks": checks_page()}
-    pages["coverage"] = coverage_page()
+    pages |= {"suite": suite_page(), "json": json_page(), "api": api_page(), "checks": checks_page()}
+    pages |= {"format": format_page(), "coverage": coverage_page()}
     pages["bibliography"] = bibliography_page()
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages.items():
@@ -144,9 +144,9 @@ def format_page() -> str:
     """Return the page of known formats: a table of them all."""
     lines = [_headed("Known formats", "=")]
     lines.append(
-        "Verified by *read*: real files were read; *code*: the code that writes them was read; *header*: their header was "
-        "seen in public code; *none*: nothing. ``rankbench info NAME`` shows an entry, and a plugin adds one by a path "
-        "``NAME.format.toml`` in its list.\n"
+        "Verified by *read*: real files were read; *code*: the code that writes them was read; *header*: their header "
+        "was seen in public code; *none*: nothing. ``rankbench info NAME`` shows an entry, and a plugin adds one by a "
+        "path ``NAME.format.toml`` in its list.\n"
     )
     rows = [("format", "kind", "what it reads", "source", "verified")]
     for one in (describe_format(name) for name in manager.names(FORMAT) if is_own(FORMAT, name)):
