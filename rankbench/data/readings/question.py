@@ -39,11 +39,13 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
         what += f"; it has all columns of the format {name!r}, but {why}"
     steps = [f"if it is one: --file-format {near[0][0]}, with --words for what it does not know"] if near else []
     words = {kind.name for kind in kinds}
+    if pair and "comparisons" in words:
+        steps += _of_pair(*pair)
     if "measurements" in words:
         steps += _SCORES
-    if "comparisons" in words:
-        steps += _of_pair(*pair) if pair else _VOTES
-    if "orders" in words and not pair:
+    if "comparisons" in words and not pair:
+        steps += _VOTES
+    if "orders" in words:
         steps += _BALLOTS
     if "selections" in words and not pair:
         steps += _CLICKS
