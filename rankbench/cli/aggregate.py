@@ -27,7 +27,7 @@ from rankbench.data.tables.times import TimeUnit
 from rankbench.errors import SpecError
 from rankbench.logs.log_filter import Filter
 from rankbench.ranking import aggregate as engine
-from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
 from rankbench.systems.read_scores import scores_read
@@ -110,7 +110,7 @@ def aggregate(
         with heartbeat(f"scores over time of {shown_log(log)}"):
             history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
         answer, size = rankings.history_answer(history, top, log), count_text(history.facts["n"], "vote")
-        return show(replace(answer, inputs={log: size}, sha256=history.sha256, methods=[history.method]), shown, out)
+        return show(replace(answer, inputs={log: size}, **_sources(history)), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
@@ -139,7 +139,12 @@ def aggregate(
             shares = rankings.matrix_answer(found, min(top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE))
             answer = replace(answer, parts=[*answer.parts, *shares.parts])
     size = judgments_text(found.facts)
-    return show(replace(answer, inputs={log: size}, sha256=found.sha256, methods=[found.method]), shown, out)
+    return show(replace(answer, inputs={log: size}, **_sources(found)), shown, out)
+
+
+def _sources(found: engine.Aggregation | ScoresOverTime) -> dict[str, Any]:
+    """Return what a page and JSON say of the log and the method."""
+    return {"sha256": found.sha256, "methods": [found.method], "reading": found.facts.get("reading", {})}
 
 
 def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -227,7 +232,8 @@ def rank(
         read = scores_read(given, qrels=qrels, **asked)
         inputs = dict.fromkeys(filter(None, (*scores, qrels)), "")
         digest = None if qrels else lambda: read.sha256
-        return show(replace(rankings.per_task_answer(read), inputs=inputs, sha256=digest), shown, out)
+        answer = rankings.per_task_answer(read)
+        return show(replace(answer, inputs=inputs, sha256=digest, reading=read.stated), shown, out)
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(given, methods, qrels=qrels, **options)
     n = found.facts["n"]

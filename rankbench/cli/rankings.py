@@ -102,7 +102,6 @@ def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
     return {
         "method": found.method,
         "data": {"sha256": sha256, "n": facts["n"]},
-        **({"reading": facts["reading"]} if "reading" in facts else {}),
         "seed": facts["seed"],
         "intervals": intervals,
         "units": {"score": facts["unit"] or None, "votes": facts["votes"], "wins": facts["wins"]},

@@ -96,6 +96,8 @@ class Answer:
         Returns the sha256 of the input, where it is one log; a page has that of each file or folder by default.
     methods : collection of str
         Aggregators that the answer is by, for the citations of a page.
+    reading : mapping of str to object
+        Meanings of the columns of the log, a key of JSON; see `rankbench.data.readings.find.stated_values`.
     command : str
         Command that a page names; empty: that of the process.
     page : str
@@ -124,6 +126,7 @@ class Answer:
     verbose: bool = False
     annotations: Sequence[str] | None = None
     sha256: Callable[[], str | None] | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 def answering(command: Callable[..., Answer]) -> Callable[..., None]:
@@ -196,7 +199,8 @@ def encoded(answer: Answer, form: Format) -> bytes:
     """
     if form == "json":
         record = answer.record if isinstance(answer.record, Mapping) else answer.record()
-        version = {} if "schema" in record else {"schema_version": JSON_SCHEMA}
+        version: dict[str, object] = {} if "schema" in record else {"schema_version": JSON_SCHEMA}
+        version |= {"reading": answer.reading} if answer.reading else {}
         indent = 2 if answer.frame is None else 1  # rows may be many
         return f"{json.dumps({**version, **record}, indent=indent, allow_nan=False)}\n".encode("ascii")
     if form == "md" and answer.page:

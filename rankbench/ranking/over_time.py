@@ -80,7 +80,7 @@ class ScoresOverTime:
         Effects of covariates, the same at all times: see `rankbench.ranking.covariates.rank_controlled`.
     facts : dict
         ``unit`` of the scores; ``time_unit``; ``times``, ``then``, ``now`` as they are written; ``n``; ``grid``, each
-        point with its log likelihood and weight; ``seed``.
+        point with its log likelihood and weight; ``seed``; ``reading``, what the columns mean.
     sha256 : callable
         See `rankbench.logs.opened.RawLog`.
     x : tuple of float
@@ -229,6 +229,7 @@ def scores_over_time(
         "n": votes.count,
         "grid": grid,
         "seed": seed,
+        **({"reading": dict(source.stated)} if source.stated else {}),
     }
     axis, effects = tuple(_axis(periods.gather(starts), x[starts])), None
     if votes.covariates is not None:

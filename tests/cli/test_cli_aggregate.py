@@ -29,6 +29,17 @@ def log(tmp_path: Path) -> str:
     return str(written(tmp_path / "votes.csv", VOTES))
 
 
+def test_every_form_of_json_holds_the_reading(rankbench, tmp_path: Path) -> None:
+    games = [("ab", "bc", "ca", "ba")[at % 4] for at in range(60)]
+    rows = "".join(f"{x},{y},{(x, y)[at % 3 == 0]},{at // 20},en\n" for at, (x, y) in enumerate(games))
+    log = str(written(tmp_path / "games.csv", "home,away,winner,time,lang\n" + rows))
+    told = ("--columns", "left=home,right=away,winner=winner,time=time", "--format", "json")
+    forms = ([], ["--between", "a", "b"], ["--by", "lang", "--across", "ranks"], ["--matrix"], ["--over", "time"])
+    for form in (*forms, ["--control", "side", "--effects"]):
+        reading = json.loads(rankbench("aggregate", log, *told, *form).stdout)["reading"]
+        assert (reading["columns"]["left"], reading["source"]) == (["home"], "told")
+
+
 def test_the_table_names_method_unit_and_counts(rankbench, log: str) -> None:
     shown = rankbench("aggregate", log).stdout.splitlines()
     assert shown[0].startswith(

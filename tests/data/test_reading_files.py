@@ -12,6 +12,7 @@ from rankbench.data.convert import READING, convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readings.draft import draft, kept_reading, reading_path, write_reading
 from rankbench.data.readings.find import told
+from rankbench.data.tables.doubts import SAMPLED
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import Reading
 from rankbench.logs.open import open_log
@@ -111,3 +112,12 @@ def test_a_reading_file_that_is_none_names_itself(games: Path) -> None:
     reading_path(games).write_text("[colums]\n", encoding="utf-8")
     with pytest.raises(InputError, match="did you mean 'columns'"):
         rankbench.aggregate(games)
+
+
+def test_what_stands_in_the_first_rows_of_a_long_table_says_so() -> None:
+    rows = SAMPLED + 5
+    frame = pl.DataFrame({"a": ["x", "y"] * (rows // 2) + ["x"], "b": ["y", "x"] * (rows // 2) + ["y"], "lang": "en"})
+    notes = rankbench.aggregate(frame, columns="winner=a,loser=b").notes
+    assert notes[0].endswith("not read: lang (en 10,000 in the first 10,000 rows)  (told)")
+    notes = rankbench.aggregate(frame.head(50), columns="winner=a,loser=b").notes
+    assert notes[0].endswith("not read: lang (en 50)  (told)")

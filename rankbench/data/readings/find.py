@@ -39,7 +39,7 @@ ENDING = ".reading.toml"
 IN_FOLDER = f"_{ENDING[1:]}"
 """Name of the reading file of a folder, which stands in it."""
 
-_SHOWN, _BRIEF = 4, 40
+_SHOWN, _BRIEF = 4, 60
 
 
 def read_table(raw: RawTable, told: Reading) -> ReadTable:

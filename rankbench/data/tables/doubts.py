@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -244,23 +246,24 @@ def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> d
 
 
 def looks(cells: Sequence[str]) -> str:
-    """Return what stands in a column, in a few words."""
-    full = [cell for cell in cells if cell.lower() not in EMPTY]
-    gone = len(cells) - len(full)
-    blank = f", {gone:,} empty" if gone else ""
+    """Return what stands in the `first_cells` of a column, in a few words."""
+    counts = Counter(cells)
+    full = {cell: count for cell, count in counts.items() if cell.lower() not in EMPTY}
+    gone = len(cells) - sum(full.values())
+    sampled = f" in the first {SAMPLED:,} rows" if len(cells) >= SAMPLED else ""
+    rest = (f", {gone:,} empty" if gone else "") + sampled
     if not full:
-        return "empty"
-    kinds = list(dict.fromkeys(full))
-    low = {kind.lower() for kind in kinds}
+        return f"empty{sampled}"
+    low = {cell.lower() for cell in full}
     if low <= {"true", "false"}:
-        return " or ".join(sorted(low)) + blank
-    if len(kinds) > 2 and all(re.fullmatch(NUMBER, kind) for kind in kinds):
-        numbers = [float(kind) for kind in kinds]
-        return f"{min(numbers):g} to {max(numbers):g}{blank}"
-    counted = sorted(kinds, key=full.count, reverse=True) if len(kinds) <= _SHOWN else kinds
-    if len(kinds) <= _SHOWN:
-        return ", ".join(f"{kind[:24]} {full.count(kind):,}" for kind in counted) + blank
-    return f"{', '.join(kind[:24] for kind in kinds[:3])}, .. ({count_text(len(kinds), 'different text')}){blank}"
+        return " or ".join(sorted(low)) + rest
+    if len(full) > 2 and all(re.fullmatch(NUMBER, cell) for cell in full):
+        numbers = [float(cell) for cell in full]
+        return f"{min(numbers):g} to {max(numbers):g}{rest}"
+    if len(full) <= _SHOWN:
+        most = sorted(full, key=full.__getitem__, reverse=True)
+        return ", ".join(f"{cell[:24]} {full[cell]:,}" for cell in most) + rest
+    return f"{', '.join(cell[:24] for cell in islice(full, 3))}, .. ({count_text(len(full), 'different text')}){rest}"
 
 
 def is_fact(cells: Sequence[str]) -> bool:
@@ -268,8 +271,8 @@ def is_fact(cells: Sequence[str]) -> bool:
 
     A column that numbers the rows is none.
     """
-    full = [cell for cell in cells if cell.lower() not in EMPTY]
-    if len(set(full)) < 2:
+    full = {cell for cell in set(cells) if cell.lower() not in EMPTY}
+    if len(full) < 2:
         return False
     if {cell.lower() for cell in full} <= set(_FLAGS) or all(re.fullmatch(_SCORELINE, cell) for cell in full):
         return True
@@ -337,7 +340,7 @@ def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], re
     names, third = set(items), list[str]()
     for name in unread:
         texts = cells.get(name, [])
-        full = {text for text in texts if text.lower() not in EMPTY}
+        full = {text for text in set(texts) if text.lower() not in EMPTY}
         if len(full) < 2 or len(full & names) * 2 < len(full) or all(re.fullmatch(NUMBER, text) for text in full):
             continue
         rows = zip(texts, *(cells[side] for side in sides), strict=True)
