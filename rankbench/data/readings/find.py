@@ -224,6 +224,12 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str
     read_columns = {*read.columns(), *used}
     unread = [name for name in names if name not in read_columns]
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
+    beside = [
+        f"{role} {'|'.join(read.reading.all(role))}"
+        for role in beside_of(kind)
+        if any(not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) for name in read.reading.all(role))
+    ]
+    line += f"; {', '.join(beside)}" if beside else ""
     if unread:
         cells = first_cells(raw, unread[:_SHOWN])
         some = [

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
-from rankbench.data.tables.kinds import beside_of, check_roles, complete_shapes, roles_of, table_kinds
+from rankbench.data.tables.kinds import beside_of, complete_shapes, roles_of, table_kind_of, table_kinds
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
 from rankbench.interfaces.table import TableKind
@@ -129,7 +129,7 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
     if found is None:
         return None
     kind, reading = found
-    check_roles(told, [kind])
+    table_kind_of(reading, [kind])
     read = kind.read(raw, reading)
     if not kind.features:
         known = (*read.reading.known, *sorted(read.columns()))

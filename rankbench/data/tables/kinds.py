@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
+from rankbench.core.text import listed
 from rankbench.data.tables import rankbench_register
 from rankbench.data.tables.cells import text_of
 from rankbench.errors import InputError, SpecError, Unread, nearest
@@ -85,14 +86,21 @@ def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) 
     InputError
         It has a role that this kind has not.
     Unread
-        Its roles make no table.
+        Its roles make no table, or one of them is not read beside the others.
     """
     of = table_kinds() if kinds is None else kinds
     roles = {role for role, names in reading.columns.items() if any(names)}
-    if found := complete_shapes(roles, of):
-        check_roles(reading, [found[0][0]])
-        return found[0][0]
-    raise _incomplete(reading, of)
+    found = complete_shapes(roles, of)
+    if not found:
+        raise _incomplete(reading, of)
+    kind = found[0][0]
+    check_roles(reading, [kind])
+    complete = [set(shape) for other, shape in found if other is kind]
+    read = {role for shape in shapes_of(kind) if any(own <= set(shape) for own in complete) for role in shape}
+    if unread := sorted(roles - read - {*beside_of(kind)} - NO_COLUMNS):
+        what = f"{listed(unread)} {'is' if len(unread) == 1 else 'are'} not read beside {listed(sorted(complete[0]))}"
+        raise Unread(what, f"--columns {','.join(f'{role}=' for role in unread)} leaves it out", code="roles")
+    return kind
 
 
 def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None = None) -> ReadTable:

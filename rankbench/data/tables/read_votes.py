@@ -40,6 +40,7 @@ from rankbench.data.tables.vote_outcomes import (
     no_flag,
     once_per_cell,
     outcome_of,
+    outcome_roles,
     outcome_says,
     with_flag,
     with_numbers,
@@ -94,6 +95,13 @@ def _refuse_unused(raw: RawTable, reading: Reading) -> None:
             what = f"{short_repr(name)} is the {role}, which is read beside {listed(list(others))} alone"
             step = f"--columns {role}= reads the votes without it"
             raise Unread(what, step, code="roles", path=raw.path, column=name)
+    if outcome_roles(reading) == ("winner", "loser") and reading.has("left", "right"):
+        raise Unread(
+            "two items are told twice, as left and right and as winner and loser",
+            "--columns loser= or --columns left=,right=",
+            code="roles",
+            path=raw.path,
+        )
 
 
 def votes_as_read(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
@@ -290,11 +298,6 @@ class _Votes:
         """Return the numbers of the column of a role."""
         return number_of(text_of(self.reading.one(role)), form_of(self.reading), errors=False)
 
-    def by_roles(self) -> list[str]:
-        """Return the part of the line that says what goes with a vote: the judge, the query, the time."""
-        some = [f"{role} {'|'.join(names)}" for role in ("query", "judge", "time") if (names := self.reading.all(role))]
-        return [", ".join(some)] if some else []
-
     def wrong_number(self, role: str) -> pl.Expr:
         """Return where a weight is no number from 0, or a count no whole one."""
         value = self.number(role)
@@ -360,7 +363,7 @@ def _read_pairs(votes: _Votes) -> ReadTable:
     tie = reading.one("tie")
     table = replace(votes.table(_pair_columns(votes), votes.out), doubts=partial(votes.refuse_items, votes.out))
     beat = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
-    return ReadTable(table, reading, (beat, *votes.by_roles(), *votes.weighed), {}, (*votes.notes,))
+    return ReadTable(table, reading, (beat, *votes.weighed), {}, (*votes.notes,))
 
 
 def _pair_columns(votes: _Votes) -> list[pl.Expr]:
@@ -410,7 +413,7 @@ def _read_sides(votes: _Votes) -> ReadTable:
         side = votes.sides[0 if counts["left"] else 1]
         votes.notes.append(f"all {decisive:,} decisive votes are won by the item in {short_repr(side)}")
     parts = (f"{votes.sides[0]} against {votes.sides[1]}", outcome_says(reading, counts), shown_items(items))
-    says_all = (*parts, *votes.by_roles(), *votes.weighed)
+    says_all = (*parts, *votes.weighed)
     return ReadTable(_sided_table(votes, outcome), reading, says_all, counts, (*votes.notes,))
 
 
