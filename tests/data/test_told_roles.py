@@ -14,12 +14,14 @@ from rankbench.logs.open import open_log
 
 CELLS: dict[str, Sequence[Any]] = {
     "winner": "xyxz", "loser": "yzzy", "left": "xyzz", "right": "yzxy", "items": "xyzx", "best": "xyzx",
-    "worst": "yzxz", "points": (1, 0, 0.5, 1), "margin": (1, -1, 0, 2), "preference": (1, -1, 0, 2), "tie": (0, 0, 1, 0),
+    "worst": "yzxz", "points": (1, 0, 0.5, 1), "margin": (1, -1, 0, 2), "preference": (1, -1, 0, 2),
+    "tie": (0, 0, 1, 0),
     "left_score": (3, 1, 2, 2), "right_score": (1, 2, 2, 0), "left_place": (1, 2, 1, 1), "right_place": (2, 1, 2, 3),
     "left_wins": (2, 1, 1, 3), "right_wins": (1, 2, 2, 0), "left_won": (1, 0, 1, 1), "right_won": (0, 1, 0, 0),
     "session": "sstt", "position": (1, 2, 1, 2), "doc": "xyyx", "clicked": (0, 1, 1, 0), "part": "pppp",
     "shown": ("x y", "y x", "x z", "z x"), "ranking": ("x>y", "y>z", "x>z", "z>x"), "ranks": "xyxz",
-    "place": (1, 2, 1, 2), "places": (1, 2, 1, 2), "query": "qqrr", "item": "xyxy", "judge": "jkjk", "candidates": ("x y z",) * 4,
+    "place": (1, 2, 1, 2), "places": (1, 2, 1, 2), "query": "qqrr", "item": "xyxy", "judge": "jkjk",
+    "candidates": ("x y z",) * 4,
     "system": "abab", "task": "ttuu", "score": (0.1, 0.2, 0.3, 0.4), "loss": (0.1, 0.2, 0.3, 0.4), "metric": "mmmm",
     "scores": (0.1, 0.2, 0.3, 0.4), "losses": (0.1, 0.2, 0.3, 0.4), "seed": (1, 1, 1, 1), "weight": (1, 2, 1, 1),
     "count": (1, 2, 1, 1), "time": (1, 2, 3, 4), "ties": (0, 0, 1, 0), "first": (1, 0, 1, 1),
