@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from rankbench.core.code_digest import OURSELVES, code_digest, edited_file
 from rankbench.core.runtime import settle_runtime
 from rankbench.core.system import write_facts
-from rankbench.errors import ExecutorError, SpecError
+from rankbench.errors import ExecutorError, SpecError, option
 from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
@@ -97,7 +97,7 @@ def planned(
     check_suite(loaded, own_data=not data)
     found = prepare_sources(loaded, data)
     if by_unit and not found.source_index.keys() & set(by_unit):
-        raise SpecError(f"--time-unit {time_unit}: {found.left_out[by_unit[0]]}")
+        raise SpecError(f"{option('time_unit', time_unit)}: {found.left_out[by_unit[0]]}")
     kept = [experiment for experiment in loaded.experiments if experiment.name in found.source_index]
     if not kept:
         why = next(iter(found.left_out.values()))

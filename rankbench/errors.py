@@ -8,6 +8,7 @@ class                   exit  when
 `InputError`               2  a file, table or value that was given cannot be used
 `Unread`                   2  a file does not say what its columns mean: it has the question
 `SpecError`                2  unknown component, parameter, suite key (`nearest` helps)
+`OptionError`              2  an option that others exclude, or that lacks another
 `ChecksumError`            2  a file is not the one that its data card describes
 `LicenseError`             2  restricted data without ``--accept-license``
 `PluginError`              2  a plugin broke a contract (raised in strict mode)
@@ -21,10 +22,11 @@ they are `ValueError` too.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 __all__ = [
     "ChecksumError",
@@ -32,16 +34,55 @@ __all__ = [
     "ExecutorError",
     "InputError",
     "LicenseError",
+    "OptionError",
     "PluginError",
     "RankbenchError",
     "SpecError",
     "StoreError",
     "Unread",
     "nearest",
+    "option",
+    "options_as",
 ]
 
 MOST_CLOSE = 3
 """Names that an error suggests."""
+
+OptionStyle: TypeAlias = Callable[[str, str], str]
+"""Writes an option, given its keyword and its value, which may be empty."""
+
+
+def _keyword(name: str, value: str) -> str:
+    quote = "'" if '"' in value else '"'
+    plain = not value or value[0] in "'\"" or value.replace("_", "").isupper() or value.isdecimal()
+    return f"{name}={value if plain else f'{quote}{value}{quote}'}"
+
+
+_style: OptionStyle = _keyword
+
+
+def option(name: str, value: object = "") -> str:
+    """Return an option as its user writes it, for a message: as a keyword of Python, or as `options_as` says.
+
+    Parameters
+    ----------
+    name : str
+        The keyword, as ``time_unit``.
+    value : object
+        Empty: the option alone.
+    """
+    return _style(name, str(value))
+
+
+@contextlib.contextmanager
+def options_as(style: OptionStyle) -> Iterator[None]:
+    """Write options of messages in another way as long as the context lasts, in the whole process."""
+    global _style
+    before, _style = _style, style
+    try:
+        yield
+    finally:
+        _style = before
 
 
 class RankbenchError(Exception):
@@ -142,6 +183,30 @@ class SpecError(RankbenchError, ValueError):
     """A component, parameter or suite key that does not exist or does not fit."""
 
     exit_code = 2
+
+
+class OptionError(SpecError):
+    """An option that does not go with others.
+
+    Parameters
+    ----------
+    name : str
+        The option, by its keyword.
+    why : str
+        What the option does, as "is of categories".
+    needs, excludes : str or sequence of str
+        Options that it takes beside it, and options to leave out, by their keywords; with a value after an equals sign.
+    """
+
+    def __init__(
+        self, name: str, why: str = "", *, needs: str | Sequence[str] = (), excludes: str | Sequence[str] = ()
+    ) -> None:
+        beside, without = (
+            ", ".join(option(*one.split("=", 1)) for one in ([some] if isinstance(some, str) else some))
+            for some in (needs, excludes)
+        )
+        remedy = [f"say {beside} with it"] * bool(beside) + [f"leave {without} out"] * bool(without)
+        super().__init__(f"{option(name)} {why}{': ' * bool(remedy)}{', '.join(remedy)}".rstrip())
 
 
 class ChecksumError(InputError):

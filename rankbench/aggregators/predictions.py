@@ -40,7 +40,7 @@ class Predictions(CovariateAggregator):
     judgments: ClassVar[JudgmentKind] = "predictions"
     stated: ClassVar[bool] = True
 
-    column: str = Field(default="", description="The column, as --predictions names it; empty: the only one.")
+    column: str = Field(default="", description="The column of predictions by its name; empty: the only one.")
 
     def reads(self, covariate: str) -> bool:
         """Return whether it reads a covariate of this name: the log-odds of its column."""

@@ -36,7 +36,7 @@ from rankbench.audits.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import default_of, not_judged
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.logs.log_filter import Filter
@@ -200,7 +200,10 @@ def audit(
     source = None if isinstance(named, ScoreAggregator) else _opened(raw, columns, keep)
     if source is None:
         if keep.without_judge or keep.min_votes:
-            raise SpecError("a score table has no judges and no votes: leave --without-judge and --min-votes out")
+            raise SpecError(
+                f"a score table has no judges and no votes: leave {option('without_judge')} and {option('min_votes')} "
+                "out"
+            )
         method = method or METHODS[0]
         return _audit_scores(raw, method, columns=columns, seed=seed, keep=keep)
     named = named or manager.get(Aggregator, default_of(source.table, "method"))

@@ -21,7 +21,7 @@ from rankbench.certificates.search import WIDEST_LEAD, draws, in_two_graphs, sma
 from rankbench.certificates.theorems import deciding_theorem, theorem_to_json
 from rankbench.certificates.true_risk import ExactRisk, orders_of, parts_to_json, phi_to_json, risk_to_json, seen_law
 from rankbench.core.code_digest import version
-from rankbench.errors import InputError, PluginError
+from rankbench.errors import InputError, PluginError, option
 from rankbench.interfaces.surrogate import PairwiseSurrogate
 
 SOME_WEIGHTS = (Fraction(1, 3), Fraction(1), Fraction(2), Fraction(7))
@@ -67,7 +67,9 @@ def _given(asked: Question, law: Law) -> Certificate:
     if law.of_graphs != asked.loss.graphs:
         raise InputError(f"loss {asked.loss.loss} is of {'graphs' if asked.loss.graphs else 'scores'}, mu is not")
     if why := why_not_in_class(asked.noise, law):
-        raise InputError(f"mu is not in the noise class {asked.noise!r}: {why}; --noise any has no condition")
+        raise InputError(
+            f"mu is not in the noise class {asked.noise!r}: {why}; {option('noise', 'any')} has no condition"
+        )
     _, wrong = orders_of(asked.loss, law)
     if not wrong:
         raise InputError("every order has the same loss under this mu: there is nothing to get wrong")

@@ -15,7 +15,7 @@ from rankbench.certificates.laws import NoiseClass
 from rankbench.certificates.question import Question, read_law
 from rankbench.certificates.true_risk import Aggregated, true_loss
 from rankbench.core.text import seconds_of
-from rankbench.errors import InputError, RankbenchError, SpecError
+from rankbench.errors import InputError, RankbenchError, SpecError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.surrogate import Loss, Surrogate
 from rankbench.plugin.manager import component_class, get
@@ -120,12 +120,12 @@ def question_of(
         raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
     if noise != "any" and getattr(loss, "normalize", False):
         raise SpecError(
-            f"{noise} noise is a condition on the mean graph, but {loss} first normalizes each graph; take --noise "
-            "any, or the loss without normalize"
+            f"{noise} noise is a condition on the mean graph, but {loss} first normalizes each graph; take "
+            f"{option('noise', 'any')}, or the loss without normalize"
         )
     truth = true_loss(loss, items)
     if noise == "independent" and truth.graphs:
-        raise SpecError("noise independent is of scores: take --loss err, ndcg or precision")
+        raise SpecError(f"noise independent is of scores: take {option('loss')} err, ndcg or precision")
     if aggregator is None and k != math.inf:
         raise SpecError("k goes with an aggregator")
     if aggregator is not None and aggregator.structure != surrogate.structure:
@@ -133,7 +133,7 @@ def question_of(
             f"surrogate {surrogate} wants {surrogate.structure}, aggregator {aggregator} makes {aggregator.structure}"
         )
     if aggregator is not None and not truth.graphs:
-        raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
+        raise SpecError(f"aggregation is of judgments that are graphs: take {option('loss', 'pairwise')}")
     aggregated = None if aggregator is None else Aggregated(aggregator, k)
     return Question(surrogate, truth, noise, items, aggregated, seed)
 

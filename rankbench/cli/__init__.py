@@ -99,6 +99,9 @@ def _answered() -> None:
 
 GROUP = "rankbench.commands"
 
+_WRITTEN = {"reading": "file-format", "extra": "with", "parameters": "set"}
+"""Options whose keywords have other names."""
+
 SHORT_HELPS = {
     "run": "Run a suite: every contender on the same judgments.",
     "aggregate": "Rank the items of a log of votes, ballots or clicks.",
@@ -285,13 +288,13 @@ class Commands(click.Group):
         """Run the subcommand; turn expected errors into a message and an exit code."""
         from rankbench.cli.output import say
         from rankbench.core.runtime import settle_blas
-        from rankbench.errors import RankbenchError
+        from rankbench.errors import RankbenchError, options_as
 
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         try:
             settle_blas()  # before a subcommand imports NumPy
-            with warnings.catch_warnings():  # which puts the function back
+            with options_as(option_text), warnings.catch_warnings():  # which puts the function back
                 warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)
         except RankbenchError as error:
@@ -307,6 +310,12 @@ class Commands(click.Group):
                 raise
             say(visible_line(f"error: {failure}"), err=True)
             ctx.exit(1)
+
+
+def option_text(name: str, value: str = "") -> str:
+    """Return an option as the command line writes it, given the keyword of Python and the option's value."""
+    written = f"--{_WRITTEN.get(name, name).replace('_', '-')}"
+    return f"{written} {value}" if value else written
 
 
 def _failure(error: BaseException) -> str:

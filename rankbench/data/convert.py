@@ -20,7 +20,7 @@ from rankbench.core.text import listed
 from rankbench.data.readers.choose import choose_reader, is_pattern, part_files
 from rankbench.data.readers.parquet import MANIFEST, Manifest, Shard, ShardedFile, shards_of
 from rankbench.data.tables.checks import checked_table, table_of
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.dataset import Reader
 
 READING = "rankbench.reading"
@@ -139,7 +139,7 @@ def _replaceable(source: Path, destination: Path, force: bool) -> None:
     if not destination.exists():
         return
     if not force:
-        raise InputError("it exists already; use --force to replace it", path=destination)
+        raise InputError(f"it exists already; use {option('force')} to replace it", path=destination)
     if destination.is_symlink() or not destination.is_dir():
         raise InputError("it is not a folder of shards, so it is not replaced", path=destination)
     if destination.resolve() in source.resolve().parents:

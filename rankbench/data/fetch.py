@@ -84,8 +84,10 @@ def _how(card: Card) -> str:
     """Return in words how a card's files can be had."""
     if not card.downloadable:
         return f"its download is not automated: {_by_hand(card)}"
-    flag = " --accept-license" if card.restricted else ""
-    return f"run `rankbench data get {card.name}{flag}`, or {_by_hand(card)}"
+    command = (
+        f"rankbench data get {card.name} --accept-license" if card.restricted else f"rankbench data get {card.name}"
+    )
+    return f"run `{command}`, or {_by_hand(card)}"
 
 
 def _by_hand(card: Card) -> str:

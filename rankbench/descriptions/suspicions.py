@@ -21,6 +21,7 @@ from rankbench.core.text import count_text, first_of, short_repr, short_reprs
 from rankbench.data.tables.cells import EMPTY
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
+from rankbench.errors import option
 
 # ruff: noqa: RUF001
 
@@ -241,7 +242,7 @@ class Findings:
         return (
             f"{self.mirrored[0]:,} of {self.mirrored[1]:,} votes stand there again from the other side (sides "
             "exchanged; same result, time and judge). If two are one game seen from both teams, "
-            "--columns mirrored=halve counts it once"
+            f"{option('columns', 'mirrored=halve')} counts it once"
         )
 
     def notes(self) -> list[str]:

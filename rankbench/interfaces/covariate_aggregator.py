@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rankbench.core.component import Component
 from rankbench.core.system import in_halves
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
 
@@ -230,8 +230,8 @@ class CovariateAggregator(Aggregator):
         """
         kept = [] if covariates is None else [k for k, name in enumerate(covariates.names) if self.reads(name)]
         if covariates is None or not kept:
-            what, option = ("a prediction", "--predictions") if self.stated else ("covariates", "--control")
-            raise SpecError(f"it takes {what}, and the log was asked for none: name them with {option}")
+            what, name = ("a prediction", "predictions") if self.stated else ("covariates", "control")
+            raise SpecError(f"it takes {what}, and the log was asked for none: name them with {option(name)}")
         if len(kept) == len(covariates.names):
             return covariates
         names, scales = tuple(covariates.names[k] for k in kept), tuple(covariates.scales[k] for k in kept)
@@ -246,7 +246,7 @@ class ControlledAggregator(CountAggregator, CovariateAggregator):
     covariates, ``--control``; without it is one like any other, made of counts.
     """
 
-    control: bool = Field(default=False, description="Use the log's covariates that --control names.")
+    control: bool = Field(default=False, description="Use the log's covariates that control names.")
 
     def reads(self, covariate: str) -> bool:
         """Return whether it reads a covariate of this name: any but predictions."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rankbench.core.component import Component
-from rankbench.errors import InputError, SpecError, closest
+from rankbench.errors import InputError, SpecError, closest, option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +77,10 @@ class Dataset(Component):
         SpecError
             The data set has its columns.
         """
-        raise SpecError(f"{self.name!r} is a data set, which has its columns; leave --columns and --by COLUMN out")
+        raise SpecError(
+            f"{self.name!r} is a data set, which has its columns; leave {option('columns')} and "
+            f"{option('by', 'COLUMN')} out"
+        )
 
     @abstractmethod
     def fingerprint(self) -> str:

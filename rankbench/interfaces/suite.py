@@ -19,7 +19,7 @@ from pydantic import (
 
 from rankbench.core.component import Record
 from rankbench.core.spec import Spec, parse
-from rankbench.errors import SpecError, nearest
+from rankbench.errors import SpecError, nearest, option
 
 # Names become names of folders and files: nothing in them may lead out of the output folder.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
@@ -348,12 +348,14 @@ class SuitePart(NamedTuple):
         for pattern, name in names.items():
             known = [one.name for one in suite.experiments]
             if not any(matches(one, [name]) for one in known):
-                raise SpecError(f"--only {pattern}: suite {suite.name!r} has no such experiment{nearest(name, known)}")
+                raise SpecError(
+                    f"{option('only', pattern)}: suite {suite.name!r} has no such experiment{nearest(name, known)}"
+                )
         chosen = [one for one in suite.experiments if not names or matches(one.name, [*names.values()])]
         for n in self.n:
             there = sorted({each for one in chosen for each in one.n})
             if n not in there:
-                raise SpecError(f"--n {n}: no such n; suite {suite.name!r} has {', '.join(map(str, there))}")
+                raise SpecError(f"{option('n', n)}: no such n; suite {suite.name!r} has {', '.join(map(str, there))}")
         kept = tuple(one for one in chosen if not self.n or {*one.n} & {*self.n})
         return suite.model_copy(update={"experiments": kept})
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankbench.core.text import short_repr
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.reading import Reading
 
 UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -267,7 +267,8 @@ class TableCheck:
         number = given.cast(pl.Float64, strict=False) if not given.dtype.is_nested() else self.cast(given, pl.Float64())
         self.refuse(given.is_null(), given, MISSING)
         good = number.is_finite() & (number >= 0) & (number == number.floor()) & (number < EXACT_BELOW)
-        what = "{} is no whole number of votes (--columns weight=NAME,count= says the weight of one vote)"
+        how = option("columns", "weight=NAME,count=")
+        what = "{} is no whole number of votes " + f"({how} says the weight of one vote)"
         self.refuse(~good.fill_null(False), given, what)
         return number.cast(pl.Int64).alias("count")
 
@@ -276,7 +277,7 @@ class TableCheck:
         judge = frame["judge"]
         if judge.dtype.is_nested():
             what = f"the column holds {str(judge.dtype)[:QUOTED]}; names must be texts or whole numbers"
-            raise self.error(f"{what} (--columns judge= reads the log without it)", 0, "judge")
+            raise self.error(f"{what} ({option('columns', 'judge=')} reads the log without it)", 0, "judge")
         if judge.dtype in (pl.String, pl.Categorical, pl.Enum):
             text = judge.cast(pl.String)
             judge = text.set(text == "", None)

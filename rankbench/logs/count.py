@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.row_weights import check_weights
 from rankbench.logs.thread_tables import ROWS, LogPiece, SortedPairs, ThreadShare, merged_runs, only_tables
@@ -112,7 +112,8 @@ def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[st
         t -= len(piece)
     winner, loser = int(piece.winners[t]), int(piece.losers[t])
     if winner == loser:
-        what = f"item {short_repr(names[winner])} is compared with itself; --columns self=drop leaves such rows out"
+        how = option("columns", "self=drop")
+        what = f"item {short_repr(names[winner])} is compared with itself; {how} leaves such rows out"
         return InputError(what, row=row, column="winner")
     for item, column in ((winner, "winner"), (loser, "loser")):
         if not 0 <= item < len(names):

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankbench.core.text import amount_text, count_text, first_of, listed
 from rankbench.data.tables.row_conditions import Condition, judgments_kept
-from rankbench.errors import InputError, SpecError, closest
+from rankbench.errors import InputError, SpecError, closest, option
 from rankbench.interfaces.table import TableKind
 
 _NAMED = 8
@@ -80,14 +80,16 @@ class Filter:
             return frame, notes
         names = frame.collect_schema().names()
         if "ranking" not in names and not {"winner", "loser"}.issubset(names):
-            options = "--without, --without-judge and --min-votes"
+            options = f"{option('without')}, {option('without_judge')} and {option('min_votes')}"
             raise SpecError(f"{options} leave out items and judges of votes and of ballots; these are {table}")
         weight = pl.col("weight") if "weight" in names else pl.lit(1.0)
         weight = weight * pl.col("count") if "count" in names else weight
         own = pl.lit(value=True)
         if self.without_judge:
             if "judge" not in names:
-                raise SpecError("--without-judge: the log does not say who judged (--columns judge=COLUMN)")
+                raise SpecError(
+                    f"{option('without_judge')}: the log does not say who judged ({option('columns', 'judge=COLUMN')})"
+                )
             judges = frame.select(pl.col("judge").unique()).collect(engine="streaming")["judge"]
             _check_known("judge", self.without_judge, judges.drop_nulls())
             own = ~pl.col("judge").is_in(self.without_judge).fill_null(value=False)
@@ -157,6 +159,5 @@ def _check_known(noun: str, asked: Iterable[str], known: pl.Series) -> None:
     there = set(known)
     for name in asked:
         if name not in there:
-            raise InputError(
-                f"--without{'-judge' * (noun == 'judge')}: there is no {noun} {name!r}{closest(name, there)}"
-            )
+            said = option("without_judge" if noun == "judge" else "without")
+            raise InputError(f"{said}: there is no {noun} {name!r}{closest(name, there)}")

@@ -16,7 +16,7 @@ from rankbench.data.readers.frame_source import frame_in_memory
 from rankbench.data.readers.remote import is_address, piped, raw_address
 from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import not_judged, table_kind
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.dataset import Dataset, Reader, existing
 from rankbench.logs.log_dataset import FILTERED, LogDataset, suite_of
 from rankbench.logs.log_filter import NO_FILTER, Filter
@@ -170,7 +170,7 @@ def named(log: str, columns: str = "", reader: str = "") -> Dataset:
     """
     if is_address(log):
         if reader:
-            raise SpecError("the ending of an address decides how rankbench reads it; leave --reader out")
+            raise SpecError(f"the ending of an address decides how rankbench reads it; leave {option('reader')} out")
         return LogDataset(log=log, columns=columns)
     if (found := named_file(log, columns, reader)) is not None:
         return found
@@ -182,7 +182,10 @@ def named(log: str, columns: str = "", reader: str = "") -> Dataset:
         # A text with a folder or an ending was meant for a file.
         existing(path, names(Dataset.kind) if path.name == log and not path.suffix else ())
     if columns or reader:
-        raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
+        raise SpecError(
+            f"{name!r} is a data set, which has its columns and reader; leave {option('columns')} and "
+            f"{option('reader')} out"
+        )
     return get(Dataset, log)
 
 
@@ -223,7 +226,7 @@ def named_file(text: str, columns: str = "", reader: str = "") -> LogDataset | N
     if not isinstance(said, str | Spec) or not isinstance(told, str) or not (path.exists() or is_pattern(path)):
         return None
     if columns or reader:
-        raise SpecError(f"{text!r} has its columns and reader; leave --columns and --reader out")
+        raise SpecError(f"{text!r} has its columns and reader; leave {option('columns')} and {option('reader')} out")
     return log_at(path, told, said)
 
 

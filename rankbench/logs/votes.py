@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.data.tables.covariates import CONTROL, parse_control
 from rankbench.data.tables.schemas import REST
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.covariate_aggregator import PREDICTION, Covariates
 from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.queries import Comparisons
@@ -377,9 +377,10 @@ def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDA
         given = frame[column] if order is None else frame[column].gather(order)
         if missing := given.null_count():
             kind, _, name = column.partition(": ")
+            where = option("where", "'COLUMN is not null'")
             raise InputError(
                 f"{kind} {name!r}: the value is missing in {missing:,} of {frame.height:,} votes; fill these rows in, "
-                "or leave them out with --where 'COLUMN is not null'",
+                f"or leave them out with {where}",
                 column=name,
             )
         numbers = given.to_numpy()

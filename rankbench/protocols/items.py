@@ -62,7 +62,7 @@ class Items(LogProtocol):
 
     replicates: int = Field(default=RESAMPLES, ge=0, le=100_000, description="Resamples; 0: no intervals.")
     intervals: Intervals | Literal["auto"] = Field(
-        default="auto", description="Independent units, as --intervals of `rankbench aggregate` names them."
+        default="auto", description="Independent units, as `rankbench aggregate --intervals` names them."
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:

@@ -106,7 +106,7 @@ class OwnLog(LogProtocol):
         if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":
             raise SpecError("the log has no folds by judge: those by pair stand in for them already")
         by_time = (
-            f"Folds by time are rough: there are {FOLDS} runs, whatever --reps says, which learn from different "
+            f"Folds by time are rough: there are {FOLDS} runs, whatever repetitions say, which learn from different "
             "amounts. Intervals do not contain drift (changes with time)."
         )
         notes = (*log.notes, *why, by_time) if grouping == "time" else (*log.notes, EXPOSED, *why)

@@ -17,7 +17,7 @@ from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.errors import InputError, SpecError, Unread
+from rankbench.errors import InputError, SpecError, Unread, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.metric import RIDGE
@@ -248,7 +248,7 @@ def aggregate(
     if control:
         controlling, intervals = checked_control(aggregator, source, intervals)
     elif aggregator.config().get("control"):
-        raise SpecError(f"{aggregator} takes covariates: name them with --control")
+        raise SpecError(f"{aggregator} takes covariates: name them with {option('control')}")
     first_votes, sampled = FirstVotes(LOOKED_AT + 1), dict[str, None]()
     facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": None, "judges": None, "by": by}
     facts |= {"seed": seed, "resamples": replicates} | ({"filter": keep.as_dict()} if keep else {})

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.errors import ContenderDiverged, InputError, SpecError, option
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, scales_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
@@ -78,7 +78,7 @@ def category_votes(frame: pl.LazyFrame) -> Votes:
     if len(votes) > MOST_HELD:
         raise SpecError(f"{votes.count:,} votes by category are too many to be held (at most {MOST_HELD:,})")
     if len(votes.query_names) < 2:
-        raise SpecError("all votes are of one category: there is nothing to pool; leave --by out")
+        raise SpecError(f"all votes are of one category: there is nothing to pool; leave {option('by')} out")
     return votes
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.data.tables.covariates import CONTROL, ControlTerm, sided_columns
 from rankbench.data.tables.kinds import default_of
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
 from rankbench.logs.opened import OpenedLog
@@ -42,14 +42,15 @@ def checked_control(
     """
     if not isinstance(aggregator, ControlledAggregator):
         raise SpecError(
-            f"{aggregator.name!r} estimates no effects of covariates: --control goes with bradley-terry and davidson"
+            f"{aggregator.name!r} estimates no effects of covariates: {option('control')} goes with bradley-terry and "
+            "davidson"
         )
     if source.table.row != "comparisons":
-        raise SpecError(f"--control is about votes, and {source.name} holds {source.table}")
+        raise SpecError(f"{option('control')} is about votes, and {source.name} holds {source.table}")
     if intervals not in (None, "auto", "sandwich"):
         raise SpecError(
-            f"--intervals {intervals}: with --control they are by formula, and by judge where the log names judges; "
-            "take auto or sandwich"
+            f"{option('intervals', intervals)}: with {option('control')} they are by formula, and by judge where the "
+            "log names judges; take auto or sandwich"
         )
     return aggregator.model_copy(update={"control": True}), None if intervals is None else "sandwich"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, option
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.logs.partial_counts import LogPart
@@ -52,8 +52,9 @@ def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> 
     if intervals in (None, "bootstrap"):
         return False
     if intervals == "judges" and facts.judges < 2:
-        why = "the log does not say who judged (judge=COLUMN in --columns says where it stands)"
-        raise SpecError(f"{why if not facts.judges else 'all votes are of one judge'}; take --intervals bootstrap")
+        told = f"the log does not say who judged ({option('columns', 'judge=COLUMN')} says where it stands)"
+        why = "all votes are of one judge" if facts.judges else told
+        raise SpecError(f"{why}; take {option('intervals', 'bootstrap')}")
     return intervals == "judges" or (facts.judges > 1 and not facts.missing and not facts.few)
 
 
@@ -96,8 +97,8 @@ def refuse_too_many_cells(part: LogPart) -> None:
     sums = len(part.data.cells) if isinstance(part.data, ClusterCounts) else 0
     if sums > MOST_CELLS:
         raise SpecError(
-            f"--intervals judges needs a sum for each judge and pair: {sums:,} sums of {part.counts.judgments:,} votes "
-            f"({_BYTES * sums / 1e9:.0f} GB), above the limit of {MOST_CELLS:,}. Use votes of fewer judges, or "
-            "--intervals bootstrap: it treats votes as independent, so its intervals are too narrow if a judge's votes "
-            "correlate"
+            f"{option('intervals', 'judges')} needs a sum for each judge and pair: {sums:,} sums of "
+            f"{part.counts.judgments:,} votes ({_BYTES * sums / 1e9:.0f} GB), above the limit of {MOST_CELLS:,}. Use "
+            f"votes of fewer judges, or {option('intervals', 'bootstrap')}: it treats votes as independent, so its "
+            "intervals are too narrow if a judge's votes correlate"
         )

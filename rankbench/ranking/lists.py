@@ -17,7 +17,7 @@ from rankbench.core.text import first_of, short_reprs
 from rankbench.data.tables.impressions import count_clicks
 from rankbench.data.tables.order_log import load_orders
 from rankbench.data.tables.selections import load_selections, take_selections
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
@@ -226,5 +226,5 @@ def _judges(frame: pl.LazyFrame) -> NDArray[np.int64]:
     if column.null_count():
         raise InputError("the judge is missing", row=int(column.is_null().arg_max() or 0) + 1, column="judge")
     if column.n_unique() < 2:
-        raise InputError("all ballots are of one judge: resample ballots instead (--intervals bootstrap)")
+        raise InputError(f"all ballots are of one judge: resample ballots instead ({option('intervals', 'bootstrap')})")
     return (column.rank("dense") - 1).to_numpy().astype(np.int64)

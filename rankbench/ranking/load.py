@@ -11,7 +11,7 @@ import polars as pl
 from rankbench.core.component import JudgmentKind
 from rankbench.data.tables.kinds import not_judged
 from rankbench.data.tables.schemas import REST
-from rankbench.errors import InputError, SpecError, Unread
+from rankbench.errors import InputError, SpecError, Unread, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.reading import with_told
@@ -62,7 +62,9 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str = "", keep
         table = found.table
         if table.row == "comparisons":
             raise
-        raise SpecError(f"--by {by}: rankings by another column than the query are of votes, not of {table}") from None
+        raise SpecError(
+            f"{option('by', by)}: rankings by another column than the query are of votes, not of {table}"
+        ) from None
 
 
 def check_fit(aggregator: Aggregator, source: OpenedLog) -> None:
@@ -101,9 +103,10 @@ def check_cluster(aggregator: Aggregator, source: OpenedLog, intervals: WantedIn
     counted = isinstance(aggregator, CountAggregator) and REST not in source.frame.collect_schema()
     if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
         raise SpecError(
-            "--executor dask needs ungraded votes in Parquet (rankbench data convert LOG FOLDER writes it) and an "
-            "aggregator of counts. It excludes --by, --control, filters as --where, and --intervals judges+queries. "
-            "Leave --executor and --address out to use this machine"
+            f"{option('executor', 'dask')} needs ungraded votes in Parquet (rankbench data convert LOG FOLDER writes "
+            f"it) and an aggregator of counts. It excludes {option('by')}, {option('control')}, filters as "
+            f"{option('where')}, and {option('intervals', 'judges+queries')}. Leave {option('executor')} and "
+            f"{option('address')} out to use this machine"
         )
 
 
@@ -154,7 +157,8 @@ def load_log(
                 first_votes.frames[:] = [table.select(columns).head(first_votes.limit).collect()]
             if intervals == "judges" and votes.unsigned:
                 raise InputError(
-                    f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take --intervals bootstrap",
+                    f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take "
+                    f"{option('intervals', 'bootstrap')}",
                     column="judge",
                 )
             few = None if intervals in (None, "bootstrap", "judges") else few_judges(votes)
@@ -170,7 +174,9 @@ def load_log(
         ballots = pooled_ballots(source, judges=judges) if pooled else load_ballots(source.frame, judges=judges)
         return ballots, intervals and ("judges" if judges else "bootstrap")
     if intervals == "judges":
-        raise SpecError("clicks have no judges: a session is what is resampled; take --intervals bootstrap")
+        raise SpecError(
+            f"clicks have no judges: a session is what is resampled; take {option('intervals', 'bootstrap')}"
+        )
     frame = _as_one_query(source.frame) if pooled else source.frame
     return load_sessions(frame), intervals and "bootstrap"
 
@@ -187,7 +193,8 @@ def _refuse_no_order(source: OpenedLog, aggregator: Aggregator) -> None:
     if source.reading is not None and "time" not in source.reading.columns:
         raise Unread(
             f"{aggregator.name} goes by the order of votes, and no column says when they were cast",
-            "--columns time=____; or --columns time= where the rows stand in their order, the oldest first",
+            f"{option('columns', 'time=____')}; or {option('columns', 'time=')} where the rows stand in their order, "
+            "the oldest first",
             code="time",
             path=source.path,
         )
@@ -297,7 +304,9 @@ def pooled_ballots(source: OpenedLog, *, judges: bool = False) -> Ballots:
         The ballots do not say whose they are, and judges are to be resampled.
     """
     if judges and "judge" not in source.frame.collect_schema():
-        raise SpecError("the ballots do not say whose they are; take --intervals bootstrap, which resamples voters")
+        raise SpecError(
+            f"the ballots do not say whose they are; take {option('intervals', 'bootstrap')}, which resamples voters"
+        )
     return load_ballots(_as_one_query(source.frame), judges=judges)
 
 

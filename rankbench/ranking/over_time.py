@@ -24,7 +24,7 @@ from rankbench.data.tables.times import (
     written_time,
 )
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.reading import with_told
@@ -194,7 +194,7 @@ def scores_over_time(
     place = (periods != periods.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int64)
     starts = np.flatnonzero(np.diff(place, prepend=-1))
     if len(starts) < 2:
-        raise SpecError(f"all votes are of one {chosen}: there is nothing over time; say a finer --time-unit")
+        raise SpecError(f"all votes are of one {chosen}: there is nothing over time; say a finer {option('time_unit')}")
     moments = periods.gather(starts).to_list()
     names = [written_time(time, chosen) for time in moments]
     then = _then(moments, names[-1], since, place)
@@ -257,11 +257,11 @@ def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64
     try:
         asked = read_time(since, moments[0])
     except SpecError as error:
-        raise SpecError(f"--since {since}: {error}") from error
+        raise SpecError(f"{option('since', since)}: {error}") from error
     after: Iterator[Any] = map(comparable_time, moments)
     found = next((t for t, moment in enumerate(after) if moment >= asked), len(moments))
     if found > len(moments) - 2:
-        raise SpecError(f"--since {since}: the log has no time from there on before its last one, {last}")
+        raise SpecError(f"{option('since', since)}: the log has no time from there on before its last one, {last}")
     return found
 
 

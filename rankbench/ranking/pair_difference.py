@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.errors import InputError, SpecError, closest
+from rankbench.errors import InputError, OptionError, closest, option
 from rankbench.ranking.rank import ItemRanking
 from rankbench.ranking.sampling_units import judged_enough, lacking
 
@@ -64,7 +64,7 @@ def pair_difference(ranking: ItemRanking, pair: tuple[str, str], query: str | No
     row: dict[str, object] = {"query": query, "item": pair[0], "other": pair[1], "votes": votes}
     missing = [name for name in pair if name not in ranking.items]
     if missing and query is None:
-        raise InputError(f"--between: there is no item {missing[0]!r}{closest(missing[0], ranking.items)}")
+        raise InputError(f"{option('between')}: there is no item {missing[0]!r}{closest(missing[0], ranking.items)}")
     first, second = (-1, -1) if missing else map(ranking.items.index, pair)
     if missing:
         row["reason"] = f"no votes on {' and '.join(missing)}"
@@ -149,6 +149,6 @@ def check_pair(pair: tuple[str, str], *, pool: bool = False) -> None:
         The two are one, or categories are pooled.
     """
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise SpecError("--between takes two different names")
+        raise OptionError("between", "takes two different names")
     if pool:
-        raise SpecError("--between tells of each category by itself: leave --pool out")
+        raise OptionError("between", "tells of each category by itself", excludes="pool")

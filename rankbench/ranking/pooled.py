@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import number
-from rankbench.errors import SpecError
+from rankbench.errors import OptionError, SpecError, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.logs.opened import OpenedLog
@@ -61,11 +61,11 @@ def check_shared(by: str | None, intervals: str | None, control: str = "") -> No
         There are no categories, there are covariates, or intervals are to be made otherwise.
     """
     if by is None:
-        raise SpecError("--pool is of categories; say --by COLUMN with it")
+        raise OptionError("pool", "is of categories", needs="by=COLUMN")
     if control:
-        raise SpecError("--pool shrinks scores without covariates: leave --control out, or --pool")
+        raise OptionError("pool", "shrinks scores without covariates", excludes="control")
     if intervals not in (None, "auto", "sandwich"):
-        raise SpecError(f"--pool has intervals by formula, not by {intervals}; leave --intervals out")
+        raise OptionError("pool", f"has intervals by formula, not by {intervals}", excludes="intervals")
 
 
 def category_rankings(source: OpenedLog, aggregator: Aggregator, *, column: str, seed: int) -> CategoryRankings:
@@ -91,11 +91,11 @@ def category_rankings(source: OpenedLog, aggregator: Aggregator, *, column: str,
     formula = isinstance(aggregator, WithCovariance) and isinstance(aggregator, CountAggregator)
     if not formula or aggregator.score_unit() != "log-odds":
         raise SpecError(
-            f"--pool needs log-odds and their covariance, for which {aggregator.name!r} has no formula; take "
+            f"{option('pool')} needs log-odds and their covariance, for which {aggregator.name!r} has no formula; take "
             "bradley-terry:penalty=firth or davidson:penalty=firth"
         )
     if source.table.row != "comparisons":
-        raise SpecError(f"--pool is for votes; {source.name} holds {source.table}")
+        raise SpecError(f"{option('pool')} is for votes; {source.name} holds {source.table}")
     log = category_votes(source.frame)
     check_size(len(log.items))
     # Many small matrices: more threads take longer.
@@ -113,18 +113,20 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
     """
     m = len(log.items)
     if m > MOST_POOLED:
-        raise SpecError(f"--pool: {m:,} items are too many (at most {MOST_POOLED:,}); leave some out")
+        raise SpecError(f"{option('pool')}: {m:,} items are too many (at most {MOST_POOLED:,}); leave some out")
     cells = log.queries.astype(np.int64) * m
     items = np.bincount(np.unique(np.concatenate([cells + log.winners, cells + log.losers])) // m)
     if float((items.astype(np.float64) ** 2).sum()) > _MOST_MATRICES:
-        raise SpecError("--pool: items by categories are more than fit into memory; leave some out")
+        raise SpecError(f"{option('pool')}: items by categories are more than fit into memory; leave some out")
     few = few_judges(log)
     if few is not None:
         log = replace(log, judges=None, judge_names=())
     sample = estimated_categories(log, aggregator, seed)
     model = Shrinkage(sample.categories, m, sample.errors, sample.joint)
     if not model.freedom:
-        raise SpecError(f"--pool: no difference of items is known in two categories of {column}: nothing can be shared")
+        raise SpecError(
+            f"{option('pool')}: no difference of items is known in two categories of {column}: nothing can be shared"
+        )
     tested = categories_matter(log, aggregator, seed)
     variance = without_zero(model.variance, tested)
     facts: dict[str, Any] = {"pool": _facts(variance, tested), "by_judge": log.judge_count > 1 and not log.unsigned}

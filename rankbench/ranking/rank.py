@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import count_text
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, option
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.ranking.interval_kinds import Intervals, by_formula
 from rankbench.ranking.rank_ranges import (
@@ -315,7 +315,9 @@ def sampling_notes(units: Units, judges: Units | None = None) -> list[str]:
         alike = "" if units.effective > 0.9 * units.count else f" (effective number {units.effective:.1f})"
         notes.append(f"only {count_text(units.count, 'judge')}{alike}: intervals are rough, and wide")
     if units.noun == JUDGES and too_few_judges(units):
-        notes.append("judges are too few for intervals: --intervals auto takes more votes of these judges instead")
+        notes.append(
+            f"judges are too few for intervals: {option('intervals', 'auto')} takes more votes of these judges instead"
+        )
     return [*notes, *too_thin(units)]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.davidson_firth import core_size
 from rankbench.aggregators.social_choice import MajorityRule
-from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.errors import ContenderDiverged, InputError, SpecError, option
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator, WithErrorDraws, WithProfile
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
 from rankbench.interfaces.metric import ESTIMATED
@@ -149,7 +149,7 @@ class RankedLog(ABC):
         """
         raise InputError(
             f"there is no formula for intervals of {len(self.items):,} items (at most {MOST_DENSE:,}); take "
-            "bradley-terry and --intervals sandwich, or bootstrap"
+            f"bradley-terry and {option('intervals', 'sandwich')}, or bootstrap"
         )
 
     def score_ends(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.errors import SpecError, nearest
+from rankbench.errors import SpecError, nearest, option
 from rankbench.ranking.aggregate import Aggregation
 
 MOST_CELLS_ACROSS = 5_000_000
@@ -59,12 +59,15 @@ def rankings_across(found: Aggregation, top: int | None = None) -> RankingsAcros
     """
     table = found.table
     if "query" not in table.columns:
-        raise SpecError("--across: rankings are side by side where there is one for each category; say --by COLUMN")
+        raise SpecError(
+            f"{option('across')}: rankings are side by side where there is one for each category; say "
+            f"{option('by', 'COLUMN')}"
+        )
     names, items = table["query"].unique(maintain_order=True).to_list(), table["item"].unique().sort().to_list()
     if len(names) * len(items) > MOST_CELLS_ACROSS:
         raise SpecError(
-            f"--across: {len(items):,} items by {len(names):,} categories are more cells than {MOST_CELLS_ACROSS:,}; "
-            "leave --across out, and each ranking stands below the other"
+            f"{option('across')}: {len(items):,} items by {len(names):,} categories are more cells than "
+            f"{MOST_CELLS_ACROSS:,}; leave {option('across')} out, and each ranking stands below the other"
         )
     of_query, of_item = ({name: at for at, name in enumerate(some)} for some in (names, items))
     column = table["query"].replace_strict(of_query).to_numpy()
@@ -114,12 +117,15 @@ def pair_shares(found: Aggregation, top: int | None = None) -> tuple[list[str], 
     """
     if found.pairs is None:
         raise SpecError(
-            "--matrix needs votes, one ranking of the whole log (leave --by out), and an aggregator that counts votes "
-            "by pair, as bradley-terry"
+            f"{option('matrix')} needs votes, one ranking of the whole log (leave {option('by')} out), and an "
+            "aggregator that counts votes by pair, as bradley-terry"
         )
     items = found.table["item"].to_list()[:top]
     if len(items) > MOST_PAIRED:
-        raise SpecError(f"--matrix: {len(items):,} items make more pairs than anybody reads; say --top {MOST_PAIRED}")
+        raise SpecError(
+            f"{option('matrix')}: {len(items):,} items make more pairs than anybody reads; say "
+            f"{option('top', str(MOST_PAIRED))}"
+        )
     counts, place = found.pairs, {name: i for i, name in enumerate(items)}
     at = np.array([place.get(name, -1) for name in counts.items])
     low, high = at[counts.low], at[counts.high]
@@ -163,7 +169,7 @@ def point_scale_of(text: str) -> PointScale:
     """
     name, colon, rest = text.partition(":")
     if name != "elo" or (colon and not rest.startswith("anchor=")):
-        raise SpecError(f"--scale {text}: write elo, or elo:anchor=NAME@1000")
+        raise SpecError(f"{option('scale', text)}: write elo, or elo:anchor=NAME@1000")
     if not colon:
         return PointScale()
     anchor, at, points = rest.removeprefix("anchor=").rpartition("@")
@@ -172,7 +178,9 @@ def point_scale_of(text: str) -> PointScale:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise SpecError(f"--scale {text}: after the anchor's name comes @ and its points, as elo:anchor=NAME@1000")
+        raise SpecError(
+            f"{option('scale', text)}: after the anchor's name comes @ and its points, as elo:anchor=NAME@1000"
+        )
     return PointScale(anchor, found)
 
 
@@ -188,16 +196,18 @@ def rescaled(found: Aggregation, scale: PointScale) -> Aggregation:
         The scores are no log-odds, the anchor is no item, or items stand on scales of their own.
     """
     if found.facts.get("unit") != "log-odds":
-        raise SpecError(f"--scale makes Elo points of log-odds, and scores of {found.method} are no log-odds")
+        raise SpecError(f"{option('scale')} makes Elo points of log-odds, and scores of {found.method} are no log-odds")
     table = found.table
     if "query" in table.columns or table["scale"].n_unique() > 1:
-        raise SpecError("--scale: the items are not on one scale, so that no shift puts them all on the same points")
+        raise SpecError(
+            f"{option('scale')}: the items are not on one scale, so that no shift puts them all on the same points"
+        )
     middle, other = (_middle(table, name) for name in ("score", "unadjusted_score"))
     if scale.anchor:
         known = table.filter(item=scale.anchor)
         if not known.height:
             raise SpecError(
-                f"--scale: no item is called {scale.anchor!r}{nearest(scale.anchor, table['item'].to_list())}"
+                f"{option('scale')}: no item is called {scale.anchor!r}{nearest(scale.anchor, table['item'].to_list())}"
             )
         middle, other = (_middle(known, name) for name in ("score", "unadjusted_score"))
     names = [name for name in table.columns if name.removeprefix("unadjusted_") in ("score", "lower", "upper")]

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.system import check_memory
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts
@@ -209,7 +209,7 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
     check_memory(
         n * (_BYTES + ("weight" in names) * _WEIGHT_BYTES),
         f"holding the judge and the query of {n:,} votes",
-        "fewer votes, or --intervals judges",
+        f"fewer votes, or {option('intervals', 'judges')}",
     )
     frame = in_log_order(frame)
     votes = load_votes(frame)
@@ -217,7 +217,7 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
         raise InputError(f"the judge is missing in {votes.unsigned or n:,} of {n:,} votes", column="judge")
     by_judge(LogFacts(n, votes.judge_count, 0), "judges")
     if len(votes.query_names) < 2:
-        raise SpecError("all votes are of one query; take --intervals judges")
+        raise SpecError(f"all votes are of one query; take {option('intervals', 'judges')}")
     cell = 3 * votes.pairs()[1]
     cell += np.where(votes.ties, 2, votes.winners > votes.losers).astype(np.int32)
     counts = count_frame(frame.drop("weight", strict=False) if votes.alike else frame).counts

@@ -17,7 +17,7 @@ from rich.text import Text
 from rankbench.core.system import FACTS, replace_file
 from rankbench.core.text import count_text, one_line
 from rankbench.drawing.looks import ON_PAPER
-from rankbench.errors import StoreError
+from rankbench.errors import StoreError, option
 from rankbench.html.page import WEB_PAGE
 from rankbench.interfaces.cell import FAILURES
 from rankbench.reports.claims_section import claims_in_short, contrast_rows
@@ -287,7 +287,9 @@ def publish(pages: Pages, results: StoredResults, source: Path, out: Path) -> li
         raise StoreError(f"{source}: it has no {FACTS}, which a run writes at its end; let the run end first")
     former = read_digests(out)
     if former is None and out.exists() and any(out.iterdir()):
-        raise StoreError(f"{out}: it holds what nobody published ({next(out.iterdir()).name}); give another --out")
+        raise StoreError(
+            f"{out}: it holds what nobody published ({next(out.iterdir()).name}); give another {option('out')}"
+        )
     rows = published_rows(results)
     inside, apart = out / ROWS, rows_apart(out)
     place = inside if sum(map(len, rows.values())) <= LARGEST else apart

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rankbench.core.component import Component
 from rankbench.core.spec import Spec, parse
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, option
 from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.suite import ContenderEntry, Experiment
@@ -48,7 +48,9 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
             except SpecError as error:
                 misfits.append(str(error))
         if len(misfits) == len(found):
-            raise SpecError(f"--with {text}: it fits no experiment; {_reason(text, addition, protocols, misfits)}")
+            raise SpecError(
+                f"{option('extra', text)}: it fits no experiment; {_reason(text, addition, protocols, misfits)}"
+            )
     return found
 
 
@@ -59,7 +61,7 @@ def _reason(text: str, addition: Component | Spec, protocols: Sequence[Protocol]
         misfits = [why for one, why in zip(protocols, misfits, strict=True) if one.contender in named] or misfits
         if named and not {one.contender for one in protocols} & {*named}:
             contender(base_of(named[0]), addition)  # a wrong parameter is the nearer cause
-            return f"{addition.name!r} is of kind {named[0]}: write --with {named[0]}={text}"
+            return f"{addition.name!r} is of kind {named[0]}: write {option('extra', f'{named[0]}={text}')}"
     return next(filter(None, misfits), "nothing is like it")
 
 

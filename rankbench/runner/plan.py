@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rankbench.core.code_digest import OURSELVES, plugin_digest
 from rankbench.core.text import count_text, grouped_digits
-from rankbench.errors import SpecError, nearest
+from rankbench.errors import SpecError, nearest, option
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.contender import Contender, sees_truth
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
@@ -197,7 +197,7 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, CheckedExperiment]]
     if cells > MOST_CELLS:
         raise SpecError(
             f"the experiments have {cells:,} cells (contenders by n by repetitions), more than {MOST_CELLS:,}; take "
-            "fewer contenders, n or repetitions (--reps)"
+            f"fewer contenders, n or repetitions ({option('reps')})"
         )
 
 
@@ -218,9 +218,11 @@ def _selected(
     for pattern in part.only:
         if not any(in_gate([pattern], *place) for place in places):
             known = nearest(pattern, ["/".join(place) for place in places])
-            raise SpecError(f"--only {pattern}: suite {suite!r} has no such contender{known}")
+            raise SpecError(f"{option('only', pattern)}: suite {suite!r} has no such contender{known}")
     if not any(one.competing for one in found):
-        raise SpecError(f"no contender of suite {suite!r} that --only names has an n that --n names")
+        raise SpecError(
+            f"no contender of suite {suite!r} that {option('only')} names has an n that {option('n')} names"
+        )
     return found
 
 

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from rankbench.core.spec import Spec, parse
 from rankbench.core.system import check_memory, give_back
 from rankbench.core.temporary import temporary_folder
-from rankbench.errors import InputError, PluginError, RankbenchError, SpecError, nearest
+from rankbench.errors import InputError, PluginError, RankbenchError, SpecError, nearest, option
 from rankbench.interfaces.cell import guarded, reason
 from rankbench.interfaces.dataset import Dataset, forget
 from rankbench.interfaces.metric import Metric
@@ -122,7 +122,7 @@ def in_time_units(suite: Suite, unit: str) -> tuple[Suite, list[str]]:
     """
     found = {e.name: protocol_of(e.protocol).in_time_units(unit) for e in suite.experiments}
     if not (changed := {name: str(protocol) for name, protocol in found.items() if protocol is not None}):
-        raise SpecError(f"no experiment of suite {suite.name!r} goes by time: leave --time-unit out")
+        raise SpecError(f"no experiment of suite {suite.name!r} goes by time: leave {option('time_unit')} out")
     whole = [e.model_copy(update={"protocol": changed.get(e.name, e.protocol)}) for e in suite.experiments]
     return suite.model_copy(update={"experiments": tuple(whole)}), list(changed)
 
@@ -154,9 +154,8 @@ def with_parameters(suite: Suite, text: str) -> Suite:
         changed.append(experiment.model_copy(update={"protocol": protocol} if fitting else {}))
     if unknown := [name for name in given if name not in known]:
         having = f"have {', '.join(sorted(known))}" if known else "have no parameters"
-        raise SpecError(
-            f"--set {unknown[0]}: the protocols of suite {suite.name!r} {having}{nearest(unknown[0], known)}"
-        )
+        said = f"{option('parameters', unknown[0])}: the protocols of suite {suite.name!r} {having}"
+        raise SpecError(f"{said}{nearest(unknown[0], known)}")
     return suite.model_copy(update={"experiments": tuple(changed)})
 
 
@@ -210,8 +209,8 @@ def _own(experiment: str, text: str, protocol: Protocol, refusals: Sequence[str]
         raise SpecError(f"experiment {experiment!r}: {'; '.join(refusals)}")
     if not text:
         raise SpecError(
-            f"experiment {experiment!r}: protocol {protocol.name!r} needs a data set of {protocol.table}; "
-            "name one with --dataset, or a file of your own with --log"
+            f"experiment {experiment!r}: protocol {protocol.name!r} needs a data set of {protocol.table}; name one "
+            f"with {option('dataset')}, or a file of your own with {option('log')}"
         )
     dataset = dataset_of(text)
     if refusal := protocol.refusal(dataset):

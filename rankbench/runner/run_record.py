@@ -18,7 +18,7 @@ from rankbench.core.code_digest import OURSELVES, blas_cores, code_digest, cpu_c
 from rankbench.core.runtime import available_cores, cache_root
 from rankbench.core.system import check_disk, check_memory
 from rankbench.core.text import count_text
-from rankbench.errors import StoreError
+from rankbench.errors import StoreError, option
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask
@@ -89,19 +89,21 @@ def check_folder(journal: Journal, made: Planned) -> None:
     held, folder = journal.record(), journal.directory
     if not _same_data(held, made):
         data = ", ".join(dict.fromkeys(source.dataset or source.protocol for source in held.sources))
-        raise StoreError(f"{folder} holds suite {held.name!r} on {data}; give another folder with --out, or remove it")
+        raise StoreError(
+            f"{folder} holds suite {held.name!r} on {data}; give another folder with {option('out')}, or remove it"
+        )
     experiments = (
         {experiment.name for experiment in made.plan.suite.experiments} | made.left_out.keys() | {*made.others}
     )
     if experiments.isdisjoint({experiment.name for experiment in held.experiments} | held.left_out.keys()):
         raise StoreError(
             f"{folder} holds another suite that is called {held.name!r} too: the two have no experiment in common. "
-            "Give another folder with --out, or another name to one of them"
+            f"Give another folder with {option('out')}, or another name to one of them"
         )
     for name, before, now in _changed(held, made):
         raise StoreError(
             f"{folder} holds results on {name} with the sha256 {before}, and now it has {now}: these are other data. "
-            f"To keep both, run again with --out {folder}-{_sha256(made)[:8]}; or remove {folder}"
+            f"To keep both, run again with {option('out', f'{folder}-{_sha256(made)[:8]}')}; or remove {folder}"
         )
 
 
@@ -301,7 +303,12 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     if at_once > 1 << 20:
         check_memory(at_once, f"judgments of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
     losses = sum(len(task.cells) * len(task.metrics) * sum(map(len, source.units.values())) for source, task in placed)
-    check_disk(8 * losses, folder, f"the journal of {len(tasks):,} blocks", "fewer repetitions (--reps) or contenders")
+    check_disk(
+        8 * losses,
+        folder,
+        f"the journal of {len(tasks):,} blocks",
+        f"fewer repetitions ({option('reps')}) or contenders",
+    )
     if workers > 1 or made.plan.plugins:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from rankbench.errors import StoreError
+from rankbench.errors import StoreError, option
 from rankbench.interfaces.cell import Curve, Split
 from rankbench.store.records import (
     COLUMNS,
@@ -148,7 +148,7 @@ class Journal(StoredResults):
         self.directory = Path(directory)
         self.path = self.directory / FILE
         if not create and not self.path.exists():
-            raise StoreError(f"{self.path}: there is no journal here; give the folder of a run (its --out)")
+            raise StoreError(f"{self.path}: there is no journal here; give the folder of a run (its {option('out')})")
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         with self.guarded():
             self.connection = sqlite3.connect(uri, uri=True, timeout=60.0, isolation_level=None)

@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rankbench.errors import StoreError
+from rankbench.errors import StoreError, option
 from rankbench.interfaces.cell import Curve, Split
 from rankbench.store.journal import FILE, Journal, StoredResults
 from rankbench.store.records import COLUMNS, RESULTS, Contents, Place, stored_number
@@ -309,8 +309,8 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
                 f"rankbench audit LOG --out {directory / _REPORT}"
             )
         raise StoreError(
-            f"{directory}: no results here, neither {FILE} (a run's folder, its --out) nor rows (a published folder: "
-            "rankbench report RUN --out FOLDER)"
+            f"{directory}: no results here, neither {FILE} (a run's folder, its {option('out')}) nor rows (a published "
+            "folder: rankbench report RUN --out FOLDER)"
         )
     opened = PublishedRows(found)
     # All rows are under the digest of their manifest: to read and hash the two lists takes a millisecond.

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rankbench.errors import StoreError
+from rankbench.errors import StoreError, option
 from rankbench.interfaces.cell import BlockResult, CellResult
 from rankbench.store.journal import FILE, Journal
 from rankbench.store.records import Member, Place, StoredValue, SuiteRecord, plan_digest, row_digest, stored_number
@@ -171,8 +171,8 @@ def _check_foreign(folder: Path) -> None:
     found += [f"figures/{path.name}" for path in figures if path.suffix in (".svg", ".png", ".csv")]
     if found:
         raise StoreError(
-            f"{folder} has no journal of a run ({FILE}), but {found[0]}, which would be lost; choose another --out, or "
-            "move it away"
+            f"{folder} has no journal of a run ({FILE}), but {found[0]}, which would be lost; choose another "
+            f"{option('out')}, or move it away"
         )
 
 
@@ -190,7 +190,7 @@ def _lock(folder: Path) -> sqlite3.Connection:
             connection.close()
         if "locked" in str(error):
             raise StoreError(
-                f"{folder}: another run is writing here; wait for it, stop it, or choose another --out"
+                f"{folder}: another run is writing here; wait for it, stop it, or choose another {option('out')}"
             ) from error
         raise StoreError(f"{path}: cannot lock the folder ({error}); check its permissions") from error
     return connection

@@ -17,7 +17,7 @@ from rankbench.data.readers.trec import read_qrels, read_run
 from rankbench.data.readers.trec_tables import QrelsInMemory, in_memory, qrels_in_memory, runs_in_memory
 from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements import load_scores
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -149,13 +149,16 @@ def scores_read(
     path, stated = None, dict[str, Any]()
     if judging:
         if columns or reader or where:
-            raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
+            raise SpecError(
+                f"TREC runs have their own format; leave {option('columns')}, {option('reader')} and {option('where')} "
+                "out"
+            )
         loss = loss or TREC_LOSS
         digest, table, said = judged_runs(scores, qrels, loss, ties, missing)
         table, left = reduced(table, without)
         said += left
     elif loss or ties != "shared":
-        raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
+        raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say {option('qrels', 'FILE')}, too")
     else:
         raw = raw_log(scores, reader)  # type: ignore[arg-type]  # refuses others
         source, table, left = read_scores(raw, columns, without, where)

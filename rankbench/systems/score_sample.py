@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, first_of, listed, short_repr
-from rankbench.errors import InputError, SpecError, closest
+from rankbench.errors import InputError, SpecError, closest, option
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.simultaneous import FEW
@@ -53,8 +53,8 @@ def wide_tasks(scores: TaskScores) -> list[str]:
     times = spread[wide].max() / typical
     return [
         f"scores on {_first(scores.tasks, wide)} spread up to {times:,.0f} times as wide as on the median task, and "
-        "decide means over tasks. --without leaves a task out, --columns losses=NAME turns one where less is better; "
-        "ranks count all tasks alike"
+        f"decide means over tasks. {option('without')} leaves a task out, {option('columns', 'losses=NAME')} turns one "
+        "where less is better; ranks count all tasks alike"
     ]
 
 
@@ -76,7 +76,8 @@ def mixed_tasks(scores: TaskScores) -> list[str]:
     if not (truth & differ).any() or truth.all():
         return []
     names = listed([task for task, flag in zip(scores.tasks, truth & differ, strict=True) if flag])
-    return [f"all scores on {names} are 0 or 1, unlike on other tasks: use --without for a column that is no task"]
+    how = f"use {option('without')} for a column that is no task"
+    return [f"all scores on {names} are 0 or 1, unlike on other tasks: {how}"]
 
 
 def check_left_out(scores: TaskScores, without: Sequence[str], gone: Sequence[str] = ()) -> None:
@@ -149,8 +150,8 @@ def completed(scores: TaskScores, missing: Kept, reading: Sequence[str] = ()) ->
     """
     if len(scores.systems) < 2:
         raise InputError(
-            f"there is one system alone, {short_repr(scores.systems[0])}: a ranking needs two "
-            "(is --columns system=NAME the column that was meant?)"
+            f"there is one system alone, {short_repr(scores.systems[0])}: a ranking needs two (is "
+            f"{option('columns', 'system=NAME')} the column that was meant?)"
         )
     if len(scores.tasks) < 2:
         raise InputError(
@@ -230,10 +231,12 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
     gained = only.sum(axis=1 - axis)
     at = int(np.argmax(gained))
     if gained[at] and len(lacking) > 2:
-        note += f"; --without {shlex.quote(lacking[at])} keeps {left.sum() + gained[at]} of {len(left)} {missing}"
+        how = option("without", shlex.quote(lacking[at]))
+        note += f"; {how} keeps {left.sum() + gained[at]} of {len(left)} {missing}"
     if left.sum() < 2:
         raise InputError(
-            f"{note}; fewer than two {missing} are left: try --missing {other}, or leave those out that lack most"
+            f"{note}; fewer than two {missing} are left: try {option('missing', other)}, or leave those out that lack "
+            "most"
         )
     every = np.ones(len(lacking), np.bool_)
     return _part(scores, *((left, every) if missing == "tasks" else (every, left))), [note]

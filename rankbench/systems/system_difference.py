@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.errors import InputError, closest
+from rankbench.errors import InputError, closest, option
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.ranking.pair_difference import goal_of
 from rankbench.stats.bootstrap import crossed
@@ -39,7 +39,7 @@ def system_differences(
     for name in pair:
         if name not in whole.systems:
             near = closest(name, whole.systems)
-            raise InputError(f"--between: no system {short_repr(name)} is ranked{near}")
+            raise InputError(f"{option('between')}: no system {short_repr(name)} is ranked{near}")
     places = whole.systems.index(pair[0]), whole.systems.index(pair[1])
     rows = []
     for method in methods:

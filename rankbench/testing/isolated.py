@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.spec import parse
 from rankbench.core.text import normalized
-from rankbench.errors import RankbenchError, SpecError, closest
+from rankbench.errors import RankbenchError, SpecError, closest, option
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
 from rankbench.plugin.loading import load
@@ -253,7 +253,7 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
             message += f" (a plugin must be installed: {of_this_python('pip', 'install', '-e', folder)})"
         raise SpecError(message)
     if len(found) > 1:
-        raise SpecError(f"{bare!r} names several things ({', '.join(found)}); say which with --kind")
+        raise SpecError(f"{bare!r} names several things ({', '.join(found)}); say which with {option('kind')}")
     return found[0], _text(found[0], bare) if found[0] in FILES else name
 
 

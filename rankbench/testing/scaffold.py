@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.plugin import manager
 from rankbench.plugin.registry import KINDS, SUITE, is_component_name, plural_of
 
@@ -151,7 +151,9 @@ def check_form(kind: str, compiled: bool) -> None:
     SpecError
     """
     if compiled and kind not in COMPILED_KINDS:
-        raise SpecError(f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave --compiled out")
+        raise SpecError(
+            f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave {option('compiled')} out"
+        )
 
 
 def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) -> Path:

@@ -18,7 +18,7 @@ from rankbench.core.component import first_problem
 from rankbench.core.system import replace_file
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.drawing.looks import COLORS, safe, styled
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.figure import Drawing, Line, Plot
 from rankbench.interfaces.suite import matches
 from rankbench.reports.experiment_data import Sampler, samplers_of
@@ -147,7 +147,9 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
     """
     if result.suffix == ".json":
         if not reference:
-            raise SpecError("times are kept as ratios to a benchmark of the same job; name it with --reference")
+            raise SpecError(
+                f"times are kept as ratios to a benchmark of the same job; name it with {option('reference')}"
+            )
         job = read_job(result)
         divisor = job.reference(reference, result)
         base = float(np.median(job.rounds[divisor]))

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankbench.core.runtime import cache_root
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.tracking.timed_versions import TimedVersion
 
 PINS = "requirements/dev.txt"
@@ -54,7 +54,7 @@ def other_version(text: str, say: Callable[[str], None] = lambda text: None) -> 
     if commit := git_says("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"):
         return _committed(commit, text, say)
     raise InputError(
-        f"--against {text}: it is no Python that can be run, no version, and git knows no such commit here"
+        f"{option('against', text)}: it is no Python that can be run, no version, and git knows no such commit here"
     )
 
 
@@ -68,8 +68,8 @@ def _released(version: str, say: Callable[[str], None]) -> TimedVersion:
 def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersion:
     if not git_says("ls-tree", "--full-tree", "--name-only", commit, "--", PINS):
         raise InputError(
-            f"--against {text}: commit {commit[:12]} has no {PINS}, from which to install it. Name a commit of "
-            "rankbench, or the Python of an environment that has the other version"
+            f"{option('against', text)}: commit {commit[:12]} has no {PINS}, from which to install it. Name a commit "
+            "of rankbench, or the Python of an environment that has the other version"
         )
     with _environment(f"commit-{commit[:16]}", say) as (folder, empty):
         if empty:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, listed
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.suite import matches
 from rankbench.stats.contrasts import FEWEST
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
@@ -215,7 +215,10 @@ def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tup
     if len(machines) > 1:
         notes.append(f"changed: the processors are {listed(machines)}: rankbench tests no ratio")
     if not reference:
-        notes.append(f"seconds of two jobs are not compared: add --reference NAME, one of {_listed(compared or every)}")
+        notes.append(
+            f"seconds of two jobs are not compared: add {option('reference', 'NAME')}, one of "
+            f"{_listed(compared or every)}"
+        )
     if jobs < FEWEST:
         notes.append(
             f"jobs vary more than rounds within a job: rankbench tests ratios only with {FEWEST} jobs or more on each "

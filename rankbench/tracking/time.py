@@ -13,7 +13,7 @@ import numpy as np
 
 from rankbench.core.code_digest import cpu_class
 from rankbench.core.text import count_text, seconds_of, significant, without_nan
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, option
 from rankbench.stats.contrasts import mean_intervals
 from rankbench.tracking import turns
 from rankbench.tracking.compare import ALPHA, compare_results
@@ -170,7 +170,9 @@ def time_suite(
     folders = [folder / name for name in names]
     for other in {folder, folder / "base", folder / "head"}.difference(folders):
         if has_timings(other):
-            raise SpecError(f"{other} has the timings of another job; give this one a folder of its own with --out")
+            raise SpecError(
+                f"{other} has the timings of another job; give this one a folder of its own with {option('out')}"
+            )
 
     def keep(taken: turns.TurnsTaken) -> None:
         failed = {str(cell): why for cell, why in launcher.failed.items()}

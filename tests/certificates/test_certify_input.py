@@ -129,7 +129,7 @@ def test_a_law_outside_of_dag_is_named():
         ({"loss": "ndcg:gain=exp"}, "rational"),
         ({"loss": "precision:k=3"}, "every order"),
         ({"noise": "none"}, "low, dag, any or independent"),
-        ({"loss": "pairwise-disagreement:normalize=true"}, "take --noise any"),
+        ({"loss": "pairwise-disagreement:normalize=true"}, "take noise=.any"),
         ({"items": 6}, "2 to 5"),
         ({"items": 1}, "2 to 5"),
         ({"budget": "soon"}, "number of seconds"),

@@ -17,7 +17,7 @@ import pytest
 import rankbench.cli
 from rankbench import errors
 from rankbench.cli import GROUP, MEANINGS, OF_COMPARISONS, SHORT_HELPS, Subcommand, offered, subcommands
-from rankbench.errors import InputError
+from rankbench.errors import InputError, OptionError
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -194,7 +194,7 @@ def test_the_page_has_the_meanings():
 def test_the_page_names_every_error_once_with_its_code():
     named = [(int(code), name) for code, _, names in ROWS for name in re.findall(r"`(\w+)`", names)]
     assert sorted(named) == sorted((cls.exit_code, cls.__name__) for cls in ERRORS)
-    assert set(errors.__all__) == {cls.__name__ for cls in ERRORS} | {"nearest"}
+    assert set(errors.__all__) == {cls.__name__ for cls in ERRORS} | {"nearest", "option", "options_as"}
 
 
 def test_the_docstring_of_the_errors_has_the_same_codes():
@@ -206,7 +206,8 @@ def test_the_docstring_of_the_errors_has_the_same_codes():
 def test_a_command_ends_with_the_code_of_its_error(cls, rankbench, failing):
     failing(cls("what is wrong"))
     shown = rankbench("list")
-    assert (shown.exit_code, shown.stderr) == (cls.exit_code, "error: what is wrong\n")
+    written = "=" * (cls is OptionError)
+    assert (shown.exit_code, shown.stderr.strip()) == (cls.exit_code, f"error: what is wrong{written}")
 
 
 def pages() -> list[list[str]]:

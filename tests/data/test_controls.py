@@ -175,7 +175,7 @@ def test_parquet_and_csv_have_the_same_covariates(tmp_path: Path) -> None:
 
 
 def test_a_column_of_one_item_is_refused_without_that_of_the_other() -> None:
-    with rejected("--control length takes their difference", column="length_a"):
+    with rejected("control=.length. takes their difference", column="length_a"):
         rankbench.aggregate(VOTES, columns=TOLD, control="length_a")
     with rejected("the file lacks that of the other", column="length_a"):
         rankbench.aggregate(VOTES.drop("length_b"), columns=TOLD, control="length_a")

@@ -104,7 +104,7 @@ class TestDestination:
     def test_is_replaced_with_force_alone(self, tmp_path):
         source = letor_file(tmp_path / "a.txt")
         convert(source, tmp_path / "out", shards=2)
-        with pytest.raises(InputError, match="--force"):
+        with pytest.raises(InputError, match="force="):
             convert(source, tmp_path / "out", shards=3)
         assert len(Manifest.load(tmp_path / "out").shards) == 2
         convert(source, tmp_path / "out", shards=3, force=True)

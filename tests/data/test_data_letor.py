@@ -313,5 +313,5 @@ def test_a_label_below_0_is_a_grade_only_where_it_is_said(tmp_path: Path) -> Non
 @pytest.mark.parametrize("text", ['"winner" "loser"\n"1" "a" "b"\n', "who won\na b\n", "4 2\n7 1 2\n"])
 def test_what_is_no_letor_file_gets_none_of_its_errors(tmp_path: Path, text: str) -> None:
     path = written(tmp_path / "votes.txt", text)
-    with pytest.raises(InputError, match=r"no reader knows this format; .*\. --reader csv reads a table with commas"):
+    with pytest.raises(InputError, match=r"no reader knows this format; .*\. reader=.csv. reads a table with commas"):
         choose_reader(path)

@@ -238,7 +238,7 @@ def test_texts_with_signs_are_rankings_and_empty_ones_say_nothing(tmp_path: Path
 @pytest.mark.parametrize("word", ["skipped", "Overvote", "undervote"])
 def test_words_for_no_choice_are_asked_about(word: str) -> None:
     for ranking in ([["a", "b"], [word, "b"]], ['["a", "b"]', f'["{word}", "b"]'], ["a>b", f"b>{word}"]):
-        with rejected(f"--words missing={word} leaves it out", row=2):
+        with rejected(f'words="missing={word}" leaves it out', row=2):
             scan({"ranking": ranking}).collect()
 
 

@@ -119,7 +119,7 @@ def test_a_column_that_mixes_readings_is_refused(tmp_path: Path, times: list[str
     with pytest.raises(InputError, match=said) as caught:
         CsvReader().scan(path).collect()
     assert str(caught.value).startswith(f"{path}:{row} [time]: ")
-    assert "--columns time=" in str(caught.value)
+    assert 'columns="time="' in str(caught.value)
     # What it says to do does it.
     assert "time" not in checked_table(CsvReader().raw(path), "time=").frame.collect().columns
 

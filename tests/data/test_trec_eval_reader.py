@@ -59,7 +59,7 @@ def test_several_measures_are_a_question(runs: Path) -> None:
     with pytest.raises(Unread, match="it has 3 measures, and scores are of one") as error:
         rankbench.scan(runs).collect()
     assert error.value.code == "metric"
-    assert error.value.step == "--reader trec-eval:measure=____"
+    assert error.value.step == 'reader="trec-eval:measure=____"'
     with rejected("the measure 'err' is of no topic; there are 'relstring_5', 'map', 'P_10'"):
         rankbench.scan(runs / "bm25.eval", reader="trec-eval:measure=err").collect()
     said = CliRunner().invoke(main, ["rank", str(runs / "bm25.eval"), str(runs / "dense.eval")])

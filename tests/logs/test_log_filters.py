@@ -131,7 +131,7 @@ def test_a_condition_that_cannot_be_used_names_the_column(where: str, column: st
 
 @pytest.mark.parametrize("where", ["turn >", "avg(turn) > 2", "turn > (select 1)", "row_number() over () > 2"])
 def test_a_condition_is_an_expression_about_one_row(where: str) -> None:
-    with pytest.raises(SpecError, match="--where: "):
+    with pytest.raises(SpecError, match="where=: "):
         open_log(log(), keep=Filter(where))
 
 

@@ -105,7 +105,7 @@ def test_how_a_log_was_read_is_part_of_its_name_and_is_read_back(
         assert (str(again), again.fingerprint(), again.reader) == (str(log), log.fingerprint(), log.reader)
         assert again.scan().collect().equals(log.scan().collect())
         assert rankbench.scan(str(log)).collect().equals(log.scan().collect())
-        with pytest.raises(SpecError, match="leave --columns and --reader out"):
+        with pytest.raises(SpecError, match="leave columns= and reader= out"):
             own_log(str(log), columns=columns)
     assert str(rankbench.log_file(spaced, columns=columns)).startswith('"my votes: 2.csv":columns=')
     # A reader that would be chosen anyway is no other way to read it.

@@ -183,7 +183,7 @@ def test_a_bad_row_is_named_as_locally(cluster: Cluster, shards: Path, tmp_path:
     assert both_errors(folder, cluster.address) == (expected, expected)
     file = stored(pl.DataFrame({"winner": ["a", "b", "b"], "loser": ["b", "b", None]}), tmp_path / "log.parquet")
     said = both_errors(file, cluster.address)
-    wrong = f"{file}:2 [winner]: item 'b' is compared with itself; --columns self=drop leaves such rows out"
+    wrong = f"{file}:2 [winner]: item 'b' is compared with itself; columns=\"self=drop\" leaves such rows out"
     assert said == (wrong, wrong)
     pl.DataFrame({"winner": [], "loser": []}, schema={"winner": pl.String, "loser": pl.String}).write_parquet(file)
     both_errors(file, cluster.address)
@@ -229,7 +229,7 @@ def test_what_a_cluster_cannot_do_is_said_before(shards: Path, tmp_path: Path, m
         (tmp_path / "numbers.parquet", "", {}),
         (tmp_path / "ballots.parquet", "plackett-luce", {}),
     ):
-        with pytest.raises(SpecError, match=r"needs ungraded votes in Parquet.*Leave --executor and --address out"):
+        with pytest.raises(SpecError, match=r"needs ungraded votes in Parquet.*Leave executor= and address= out"):
             rankbench.aggregate(log, method, **how, **nobody)
     monkeypatch.setattr(rankbench.core.system, "PATIENCE", 1)
     with pytest.raises(ExecutorError, match="no Dask scheduler answers"):

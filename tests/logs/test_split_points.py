@@ -247,6 +247,6 @@ def test_a_cluster_says_that_graded_votes_are_counted_here(tmp_path: Path) -> No
     LEVEL.write_parquet(tmp_path / "log.parquet")
     convert(tmp_path / "log.parquet", tmp_path / "shards")
     for log in (tmp_path / "log.parquet", tmp_path / "shards"):
-        with pytest.raises(SpecError, match=r"needs ungraded votes in Parquet.*Leave --executor and --address out"):
+        with pytest.raises(SpecError, match=r"needs ungraded votes in Parquet.*Leave executor= and address= out"):
             rankbench.aggregate(log, "bradley-terry", executor="dask", address="tcp://127.0.0.1:9")
         assert rankbench.aggregate(log, "bradley-terry").facts["n"] == 100

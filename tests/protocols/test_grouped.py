@@ -267,7 +267,7 @@ def test_margins_are_asked_for_without_the_outcomes(control: str) -> None:
 
 
 def test_a_log_without_covariates_has_none_to_show() -> None:
-    with pytest.raises(SpecError, match="name them with --control"):
+    with pytest.raises(SpecError, match="name them with control="):
         trial_of(loaded(sided(400, 3, 0.5), "")).tested(BradleyTerry(control=True))
 
 

@@ -102,5 +102,5 @@ def test_a_log_that_was_asked_for_no_side_has_none(tmp_path: Path) -> None:
     bare = prepared_games(tmp_path, "")
     (found,) = executed(bare, ("bradley-terry:control=true",), ("log-loss",), seed=0).values()
     assert found.status == "skipped"
-    assert "name them with --control" in found.reason
+    assert "name them with control=" in found.reason
     assert OneStepAhead().misfit(BradleyTerry(control=True)) == ""

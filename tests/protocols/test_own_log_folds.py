@@ -84,7 +84,7 @@ def test_all_folds_but_those_by_time_say_what_gives_outcomes_away(folds: str) ->
 def test_there_are_five_runs_by_time_however_many_are_asked_for(tmp_path: Path, reps: int | None) -> None:
     prepared = OwnLog(folds="time").prepare(Log(), 1)
     assert [prepared.repetitions(900, wanted) for wanted in (1, 3, 10)] == [5, 5, 5]
-    assert any("there are 5 runs, whatever --reps says" in note for note in prepared.notes)
+    assert any("there are 5 runs, whatever repetitions say" in note for note in prepared.notes)
     made = api.planned(suite(tmp_path), dataset=Log(), reps=reps)
     runs = {name: len({m.repetition for m in made.plan.members if m.experiment == name}) for name in made.source_index}
     assert runs["later"] == 5

@@ -300,7 +300,7 @@ def test_a_column_may_be_called_by_its_role(llmfao: pl.DataFrame) -> None:
 
 
 def test_data_sets_without_names_of_columns_say_so() -> None:
-    with pytest.raises(SpecError, match="'web10k-like' is a data set, which has its columns; leave --columns and --by"):
+    with pytest.raises(SpecError, match="'web10k-like' is a data set, which has its columns; leave columns= and by="):
         rankbench.aggregate("web10k-like", by="tournament")
 
 
@@ -309,7 +309,7 @@ def test_ballots_are_ranked_by_any_column_and_clicks_by_query_alone(tmp_path: Pa
     found = rankbench.aggregate(path, by="judge").table.filter(pl.col("rank_low") == 1)
     assert dict(found.select("query", "item").rows()) == {"x": "a", "y": "b"}
     path.write_text("session,position,doc,clicked,place\n1,1,a,1,x\n1,2,b,0,x\n")
-    with pytest.raises(SpecError, match="--by nowhere: rankings by another column than the query are of votes"):
+    with pytest.raises(SpecError, match='by="nowhere": rankings by another column than the query are of votes'):
         rankbench.aggregate(path, by="nowhere")
 
 

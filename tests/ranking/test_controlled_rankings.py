@@ -128,7 +128,7 @@ def test_what_never_changes_of_an_item_is_refused() -> None:
     ("options", "words"),
     [
         ({"method": "elo"}, "'elo' estimates no effects.*bradley-terry and davidson"),
-        ({"by": "neutral", "pool": True}, "leave --control out"),
+        ({"by": "neutral", "pool": True}, "leave control= out"),
         ({"intervals": "bootstrap"}, "by formula"),
         ({"intervals": "judges+queries"}, "by formula"),
     ],
@@ -139,7 +139,7 @@ def test_what_cannot_be_controlled_is_refused(options: dict[str, str], words: st
 
 
 def test_ballots_and_a_method_without_covariates_are_refused() -> None:
-    with pytest.raises(SpecError, match="name them with --control"):
+    with pytest.raises(SpecError, match="name them with control="):
         controlled(planted(50, 9), "bradley-terry:control=true")
 
 

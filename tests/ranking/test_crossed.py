@@ -154,11 +154,11 @@ def test_items_of_runs_are_those_of_aggregate(tmp_path: Path, method: str) -> No
     ("change", "method", "says"),
     [
         (lambda frame: frame.drop("judge"), "", "does not say who judged"),
-        (lambda frame: frame.with_columns(judge=pl.lit("j")), "", "all votes are of one judge; take --intervals boot"),
+        (lambda frame: frame.with_columns(judge=pl.lit("j")), "", "all votes are of one judge; take intervals=.boot"),
         (
             lambda frame: frame.with_columns(query_id=pl.lit("q")),
             "",
-            "all votes are of one query; take --intervals jud",
+            "all votes are of one query; take intervals=.jud",
         ),
         (lambda frame: frame, "elo", "'elo' goes by single votes"),
     ],
@@ -171,7 +171,7 @@ def test_what_cannot_be(change: Callable[[pl.DataFrame], pl.DataFrame], method: 
 def test_more_votes_than_there_is_memory_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = log(6, 100, 10, 10).with_columns(weight=pl.lit(2.0))
     monkeypatch.setattr(resources, "free_memory", lambda: 7999)
-    with pytest.raises(SpecError, match=r"the judge and the query of 100 votes takes .* take fewer votes, or --interv"):
+    with pytest.raises(SpecError, match=r"the judge and the query of 100 votes takes .* take fewer votes, or interv"):
         crossed_votes(frame.lazy())
     monkeypatch.setattr(resources, "free_memory", lambda: 8000)
     assert crossed_votes(frame.lazy()).weight.tolist() == [2.0] * 100

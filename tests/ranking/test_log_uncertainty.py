@@ -255,7 +255,7 @@ def test_what_judges_said_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch, 
     rankbench.aggregate(frame, intervals=intervals, replicates=2)
     monkeypatch.setattr(kinds, "MOST_CELLS", cells - 1)
     with pytest.raises(
-        SpecError, match=f"{cells:,} sums of 3,000 .* above the limit of {cells - 1:,}.* --intervals bootstrap"
+        SpecError, match=f"{cells:,} sums of 3,000 .* above the limit of {cells - 1:,}.* intervals=.bootstrap"
     ):
         rankbench.aggregate(frame, intervals=intervals, replicates=2)
     rankbench.aggregate(frame, intervals="bootstrap", replicates=2)
@@ -332,7 +332,7 @@ def test_the_condition_that_failed_is_named() -> None:
     found = rankbench.aggregate(frame, intervals="judges", replicates=20)
     said = "6 of 6 items get no interval, and may hold any place: 6 with an effective number of judges below 3"
     assert any(note.startswith(said) for note in found.notes)
-    assert "judges are too few for intervals: --intervals auto takes more votes of these judges instead" in found.notes
+    assert 'judges are too few for intervals: intervals="auto" takes more votes of these judges instead' in found.notes
     judged = judged_log(400, 5, 20)
     old = sorted(judged["winner"].unique())
     pairs = [("new", old[0], f"{judge}") for judge in range(9)] + [("two", old[1], f"{t % 2}") for t in range(30)]

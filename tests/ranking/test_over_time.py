@@ -187,7 +187,7 @@ WALK = walks(1)[1]
         (WALK.with_columns(time=pl.lit(4)), {}, "all votes are of one time"),
         (dated(90), {"unit": "year"}, "all votes are of one year"),
         (WALK, {"unit": "day"}, "the log's times are numbers"),
-        (dated(90), {"since": "2021"}, "--since 2021: the log has no time from there on before its last one"),
+        (dated(90), {"since": "2021"}, "since=2021: the log has no time from there on before its last one"),
         (WALK, {"method": "elo"}, "'elo' has no model of scores over time"),
         (WALK, {"method": "win-rate"}, "'win-rate' has no model of scores over time"),
     ],

@@ -58,11 +58,11 @@ def test_since_is_a_time_and_no_text(times: list[Any], options: dict[str, Any], 
 @pytest.mark.parametrize(
     ("times", "since", "words"),
     [
-        (list(range(15)), "May", "--since May: the log's times are numbers, and this is none"),
-        (list(range(15)), "nan", "--since nan: the log's times are numbers, and this is none"),
-        (list(range(15)), "14", "--since 14: the log has no time from there on before its last one, 14"),
-        (MONTHS, "15.05.2023", "--since 15.05.2023: write a time as 2024, 2024-Q2,"),
-        (MONTHS, "2023-13", "--since 2023-13: write a time as"),
+        (list(range(15)), "May", 'since="May": the log\'s times are numbers, and this is none'),
+        (list(range(15)), "nan", 'since="nan": the log\'s times are numbers, and this is none'),
+        (list(range(15)), "14", "since=14: the log has no time from there on before its last one, 14"),
+        (MONTHS, "15.05.2023", 'since="15.05.2023": write a time as 2024, 2024-Q2,'),
+        (MONTHS, "2023-13", 'since="2023-13": write a time as'),
         (MONTHS, "2023-05-15T00:00Z", "have no zone"),
     ],
 )

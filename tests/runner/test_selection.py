@@ -107,5 +107,5 @@ def test_data_of_other_experiments_are_not_prepared(tmp_path: Path) -> None:
     made = api.planned(str(written(tmp_path / "two.toml", text)), only=["populations"])
     assert [str(source.protocol) for source in made.sources] == ["repair:populations=2"]
     text = text.replace('"random-scores" }]', '"random-scores", n = [100] }]', 1)
-    with pytest.raises(SpecError, match="no contender of suite 'two' that --only names has an n"):
+    with pytest.raises(SpecError, match="no contender of suite 'two' that only= names has an n"):
         api.planned(str(written(tmp_path / "two.toml", text)), only=["orders/random"], n=[200], dataset="web10k-like")

@@ -114,7 +114,7 @@ def test_a_missing_interval_has_its_reason(values: np.ndarray, reason: str) -> N
 
 
 def test_pairs_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(InputError, match="--between: no system 'aa' is ranked; did you mean 'a'"):
+    with pytest.raises(InputError, match="between=: no system 'aa' is ranked; did you mean 'a'"):
         difference(normal(9, 1.0), "aa", "b")
     with pytest.raises(SpecError, match="two different names"):
         difference(normal(9, 1.0), "a", "a")

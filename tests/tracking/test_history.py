@@ -91,7 +91,7 @@ def test_times_are_kept_as_ratios(tmp_path: Path) -> None:
     entry = entry_of(file, "abcdef12", START, "ref")
     assert entry.values == (HistoryValue(name="a / ref", value=1.5),)
     assert entry.machine == "cpu"
-    with pytest.raises(SpecError, match="name it with --reference"):
+    with pytest.raises(SpecError, match="name it with reference="):
         entry_of(file, "abcdef12", START)
     with pytest.raises(InputError, match="no benchmark is named 'b'; it has 'a', 'ref'"):
         entry_of(file, "abcdef12", START, "b")

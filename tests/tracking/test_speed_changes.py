@@ -65,7 +65,7 @@ def test_speeds_of_jobs_are_welch_of_log_ratios(tmp_path: Path) -> None:
     assert compare_results(slow, base, reference="test_ref").by_verdict("better")[0].what == "t.py::test_fit[old]"
     seconds = compare_results(base, slow)
     assert seconds.exit_code == 3
-    add = "add --reference NAME, one of 'test_fit[old]', 'test_read', 'test_ref'"
+    add = "add reference=NAME, one of 'test_fit[old]', 'test_read', 'test_ref'"
     assert seconds.notes == (f"seconds of two jobs are not compared: {add}",)
     other = jobs(tmp_path / "other", 6, {}, cpu="y")
     assert compare_results(base, other, reference="test_ref").exit_code == 3

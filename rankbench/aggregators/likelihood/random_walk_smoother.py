@@ -39,7 +39,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.errors import ContenderDiverged, SpecError, option
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, ScoreSpread, TimedCounts
 
 MOST_NUMBERS = 1 << 27
@@ -72,7 +72,7 @@ def walking_scores(counts: TimedCounts, drift: float, variance: float) -> ScoreH
     if size > MOST_NUMBERS:
         raise SpecError(
             f"{len(counts):,} times of {counts.m:,} items are covariances of {size:,} numbers, at most "
-            f"{MOST_NUMBERS:,} are held: take fewer times (--time-unit), or fewer items"
+            f"{MOST_NUMBERS:,} are held: take fewer times ({option('time_unit')}), or fewer items"
         )
     if not drift > 0:
         raise SpecError("scores that do not walk (drift 0) have no history; take a drift above 0")

@@ -22,7 +22,7 @@ from rankbench.data.readers.parquet_footer import check_row_groups
 from rankbench.data.readers.unpacked import head, unpacked_name
 from rankbench.data.tables.checks import TableReader, checked_table, recognized, table_of
 from rankbench.data.tables.schemas import features
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.dataset import Reader, existing
 from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import component_class, names, reference
@@ -303,8 +303,8 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
     if path.is_dir():
         raise InputError(f"no reader knows this folder; readers: {known}", path=path)
     raise InputError(
-        f"no reader knows this format; readers: {known}. --reader csv reads a table with commas, semicolons, tabs or "
-        "bars between its columns, but none with spaces (in R: write.csv(x, FILE, row.names = FALSE)). Remove the "
-        "line of dashes of a Markdown table, and the bars at both ends of lines",
+        f"no reader knows this format; readers: {known}. {option('reader', 'csv')} reads a table with commas, "
+        "semicolons, tabs or bars between its columns, but none with spaces (in R: write.csv(x, FILE, row.names = "
+        "FALSE)). Remove the line of dashes of a Markdown table, and the bars at both ends of lines",
         path=path,
     )

@@ -20,7 +20,7 @@ from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import scannable
 from rankbench.data.readings.standard import are_known
 from rankbench.data.tables.checks import TableReader
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import MOST_COLUMNS, TOO_WIDE, RawTable
 
@@ -45,7 +45,7 @@ class CsvReader(TableReader):
 
     header: bool | None = Field(
         default=None,
-        description="True: the first line names the columns; null: rankbench decides by its look, and by --columns.",
+        description="True: the first line names the columns; null: rankbench decides by its look, and by told columns.",
     )
 
     @classmethod
@@ -185,7 +185,8 @@ def _like_others(path: Path, form: _Form) -> Unread | None:
         return None
     return Unread(
         f"does the first row name the columns, or is it one as the others? {short_repr(again[0])} stands below as well",
-        "--reader csv:header=false calls the columns 1, 2, ..; --reader csv:header=true takes the first row for names",
+        f"{option('reader', 'csv:header=false')} calls the columns 1, 2, ..; {option('reader', 'csv:header=true')} "
+        "takes the first row for names",
         code="header",
         path=path,
     )

@@ -17,7 +17,7 @@ from rankbench.core.system import free_memory
 from rankbench.core.text import listed
 from rankbench.data.readers.csv import distinct_header
 from rankbench.data.tables.checks import TableReader
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import RawTable
 
@@ -70,10 +70,8 @@ class ExcelReader(TableReader):
         notes: tuple[str, ...] = ()
         if not self.sheet and len(book.sheet_names) > 1:
             others = listed(book.sheet_names[1:])
-            notes = (
-                f"the sheet {book.sheet_names[0]!r} is read, the first one; others: {others} "
-                "(--reader 'excel:sheet=NAME')",
-            )
+            how = option("reader", "'excel:sheet=NAME'")
+            notes = (f"the sheet {book.sheet_names[0]!r} is read, the first one; others: {others} ({how})",)
         names = [name or "" for name in cells.row(0)]
         distinct_header(names, path)
         kept = [at for at, name in enumerate(names) if name]

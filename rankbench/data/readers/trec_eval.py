@@ -15,7 +15,7 @@ from rankbench.data.readers.trec import finite_column, word_rows
 from rankbench.data.readers.unpacked import unpacked_name
 from rankbench.data.tables.checks import TableReader
 from rankbench.data.tables.doubts import shown_columns
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import RawTable
 
@@ -84,7 +84,7 @@ class TrecEvalReader(TableReader):
         if not self.measure and len(found) > 1:
             raise Unread(
                 f"it has {len(found)} measures, and scores are of one",
-                "--reader trec-eval:measure=____",
+                option("reader", "trec-eval:measure=____"),
                 code="metric",
                 shown=shown_columns({name: f"{count:,} topics" for name, count in found.items()}),
                 path=path,

@@ -27,7 +27,7 @@ from rankbench.data.tables.kinds import (
     table_kind_of,
     table_kinds,
 )
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.reading import NO_COLUMNS, Reading, names_text
 from rankbench.interfaces.table import TableKind
@@ -96,7 +96,7 @@ def _as_kept(raw: RawTable, kept: Reading, told: Reading, kinds: Sequence[TableK
         raise Unread(
             f"{kept.source} does not say what {'the column' if len(new) == 1 else 'the columns'} {listed(new)} "
             f"{'is' if len(new) == 1 else 'are'}",
-            f"give {'it' if len(new) == 1 else 'each'} a role there, or add to ignore, or --columns "
+            f"give {'it' if len(new) == 1 else 'each'} a role there, or add to ignore, or {option('columns')} "
             + names_text({"ignore": tuple(new)}),
             code="unread",
             path=raw.path,
@@ -169,7 +169,7 @@ def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tu
             near.append((name, fit))
     if len(found) > 1:
         names = " or ".join(name for name, _ in found)
-        raise Unread(f"the file may be of the format {names}", "--file-format ____", code="formats", path=raw.path)
+        raise Unread(f"the file may be of the format {names}", option("reading", "____"), code="formats", path=raw.path)
     return (found[0][1] if found else None), near
 
 

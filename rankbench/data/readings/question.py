@@ -8,7 +8,7 @@ from itertools import combinations
 
 from rankbench.data.tables.cells import EMPTY, NUMBER
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
-from rankbench.errors import Unread
+from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import names_text
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable
@@ -37,31 +37,38 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
     if near:
         name, why = near[0]
         what += f"; it has all columns of the format {name!r}, but {why}"
-    steps = [f"if it is one: --file-format {near[0][0]}, with --words for what it does not know"] if near else []
+    steps = list[str]()
+    if near:
+        steps = [f"if it is one: {option('reading', near[0][0])}, with {option('words')} for what it does not know"]
     words = {kind.name for kind in kinds}
     if pair and "comparisons" in words:
         steps += _of_pair(*pair)
     if "measurements" in words:
-        steps += _SCORES
+        steps += _of_scores()
     if "comparisons" in words and not pair:
-        steps += _VOTES
+        steps += _of_votes()
     if "orders" in words:
-        steps += _BALLOTS
+        found = option("columns", "query=____,item=____,place=____")
+        steps.append(f"ballots:  {found}  (or points=____, more is better), or ranks=____|____")
     if "selections" in words and not pair:
-        steps += _CLICKS
+        found = option("columns", "session=____,position=____,doc=____,clicked=____")
+        steps.append(f"clicks:   {found}")
     return Unread(what, "\n  ".join(steps), shown=shown_columns(facts), path=raw.path)
 
 
-_SCORES = [
-    "scores, a row a system:  --columns system=____,scores=____|____  (losses= where less is better)",
-    "scores, a row a score:   --columns system=____,task=____,score=____  (or loss=____)",
-]
-_VOTES = [
-    "votes:    --columns winner=____,loser=____",
-    "or:       --columns left=____,right=____,winner=____ --words LEFT=____,RIGHT=____,tie=____",
-]
-_BALLOTS = ["ballots:  --columns query=____,item=____,place=____  (or points=____, more is better), or ranks=____|____"]
-_CLICKS = ["clicks:   --columns session=____,position=____,doc=____,clicked=____"]
+def _of_scores() -> list[str]:
+    return [
+        f"scores, a row a system:  {option('columns', 'system=____,scores=____|____')}  (losses= where less is better)",
+        f"scores, a row a score:   {option('columns', 'system=____,task=____,score=____')}  (or loss=____)",
+    ]
+
+
+def _of_votes() -> list[str]:
+    won = option("columns", "left=____,right=____,winner=____")
+    return [
+        f"votes:    {option('columns', 'winner=____,loser=____')}",
+        f"or:       {won} {option('words', 'LEFT=____,RIGHT=____,tie=____')}",
+    ]
 
 
 def _of_pair(left: str, right: str) -> list[str]:
@@ -69,9 +76,10 @@ def _of_pair(left: str, right: str) -> list[str]:
     sides = names_text({"left": (left,), "right": (right,)})
     words = names_text({left: ("____",), right: ("____",), "tie": ("____",)})
     return [
-        f"say who won:  --columns {sides},winner=____ --words {words}",
-        f"or scores:    --columns {sides},left_score=____,right_score=____  (left_place, right_place: less is better)",
-        "or, where one column names winners: --columns winner=____,loser=____",
+        f"say who won:  {option('columns', f'{sides},winner=____')} {option('words', words)}",
+        f"or scores:    {option('columns', f'{sides},left_score=____,right_score=____')}  (left_place, right_place: "
+        "less is better)",
+        f"or, where one column names winners: {option('columns', 'winner=____,loser=____')}",
     ]
 
 

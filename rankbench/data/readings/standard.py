@@ -8,7 +8,7 @@ from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
 from rankbench.data.tables.kinds import beside_of, complete_shapes, roles_of, table_kind_of, table_kinds
-from rankbench.errors import Unread
+from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -81,7 +81,7 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     found = found[:1] if len(kept) == len(found) else found
     if len(found) > 1:
         shapes = " or ".join(f"{kind.words or kind.name} by {', '.join(shape)}" for kind, shape, _ in found)
-        step = "--columns ROLE= for the one that is not meant, as --columns " + ",".join(
+        step = f"{option('columns', 'ROLE=')} for the one that is not meant, as {option('columns')} " + ",".join(
             f"{role}=" for role in found[-1][1][-1:]
         )
         raise Unread(f"the columns may be read in several ways: {shapes}", step, code="roles", path=raw.path)
@@ -95,7 +95,7 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
         names = tuple(name for columns in unused.values() for name in columns)
         raise Unread(
             f"columns are called as roles, and are not read beside {' and '.join(shape)}: {listed(list(names))}",
-            f"--columns {names_text({'ignore': names})} leaves them out",
+            f"{option('columns', names_text({'ignore': names}))} leaves them out",
             code="roles",
             path=raw.path,
         )
@@ -109,7 +109,7 @@ def _refuse_twice(raw: RawTable, chosen: Mapping[str, Sequence[str]], shape: Seq
         if len(names) > 1 and role not in SEVERAL:
             raise Unread(
                 f"the columns {listed(list(names))} may each be the {role}",
-                f"--columns {role}=____" + ("" if role in shape else f", or {role}= for none"),
+                f"{option('columns', f'{role}=____')}" + ("" if role in shape else f", or {role}= for none"),
                 code="twice-named",
                 path=raw.path,
             )

@@ -11,7 +11,7 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource
 from rankbench.data.tables.cells import ROW, text_of
 from rankbench.data.tables.doubts import first_cells, is_fact, numbers_rows
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import has_wildcards, names_text
 
 UNREAD = "\0unread "
@@ -34,7 +34,8 @@ def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str)
     if odd:
         raise Unread(
             f"{listed(odd)} may be no items: they number the rows, or have numbers above {len(keys)}, the last place",
-            f"--columns {names_text({'ignore': tuple(odd)})}, or count=____ or judge=____; items=____|____ names items",
+            f"{option('columns', names_text({'ignore': tuple(odd)}))}, or count=____ or judge=____; items=____|____ "
+            "names items",
             code="index",
             path=source.raw.path,
             column=odd[0],
@@ -51,8 +52,8 @@ def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int
     path, row = raw.place(found[0] + 1)
     return Unread(
         f"the column says {shown}{', ..' if len(words) > _SHOWN else ''}: no numbers",
-        "--words last=____,missing=____ (last: behind the others of the ballot; missing: left out); --columns "
-        "numbers=first reads the number that a cell begins with",
+        f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out); "
+        f"{option('columns')} numbers=first reads the number that a cell begins with",
         code="number",
         path=path,
         row=row,
@@ -78,8 +79,8 @@ def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[
     rest = f"; the rows differ in {listed(differ, 6)}" if differ else ""
     raise Unread(
         f"item {short_repr(item)} stands twice in the ballot of {listed(names)}: in row {other}, too{rest}",
-        "--columns judge=____ if each judge has a ballot, query=____|____ if each value is another query, "
-        "item=____|____ if they are two items; --where chooses rows",
+        f"{option('columns', 'judge=____')} if each judge has a ballot, query=____|____ if each value is another "
+        f"query, item=____|____ if they are two items; {option('where')} chooses rows",
         code="twice",
         path=path,
         row=row,
@@ -141,7 +142,7 @@ def refuse_unread_key(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[s
         query = source.applied.all("query")
         raise Unread(
             f"{listed(odd)} {'has' if len(odd) == 1 else 'have'} several values within one ballot, and no role",
-            f"--columns {names_text({'judge': (odd[0],)})} if it says whose ballot a row is, "
+            f"{option('columns', names_text({'judge': (odd[0],)}))} if it says whose ballot a row is, "
             f"{names_text({'query': (*query, odd[0])})} if each value is another query, "
             f"{names_text({'ignore': tuple(odd)})} for what says nothing of the result",
             code="second-key",

@@ -35,7 +35,7 @@ from rankbench.data.tables.cells import (
 from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks, refuse_code
 from rankbench.data.tables.placed_ballots import of_matrix, of_placed_rows
 from rankbench.data.tables.schemas import NO_NAMES
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
@@ -71,8 +71,8 @@ def read_ballots(raw: RawTable, reading: Reading) -> ReadTable:
         )
         raise Unread(
             several,
-            "--columns ranking=____, or ranks=____|____, or items=____|____,cells=place, or query=____,item=____ with "
-            "place=____ (less is better) or points=____ (more is better)",
+            f"{option('columns', 'ranking=____')}, or ranks=____|____, or items=____|____,cells=place, or "
+            "query=____,item=____ with place=____ (less is better) or points=____ (more is better)",
             code="roles",
             path=raw.path,
         )
@@ -116,8 +116,8 @@ def of_rankings(source: BallotSource) -> ReadTable:
     if not ranked:
         raise Unread(
             "no cell ranks two items",
-            "a ranking is a>b=c, the best first and = between tied ones, or JSON; --columns ranks=____|____ reads a "
-            "column for each rank",
+            "a ranking is a>b=c, the best first and = between tied ones, or JSON; "
+            f"{option('columns', 'ranks=____|____')} reads a column for each rank",
             code="ranking",
             path=raw.path,
             column=name,
@@ -157,7 +157,8 @@ def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSou
     path, row = raw.place(found[0] + 1)
     if not word:
         raise Unread(
-            "a place of the ranking has no name: write a>b=c, or say --words missing=, which leaves such places out",
+            f"a place of the ranking has no name: write a>b=c, or say {option('words', 'missing=')}, which leaves such "
+            "places out",
             code="ranking",
             path=path,
             row=row,
@@ -165,8 +166,8 @@ def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSou
         )
     said = names_text({"": (word,)}).partition("=")[2]
     raise Unread(
-        f"{short_repr(word)} may be an item, or say that nobody was ranked: --words missing={said} leaves it out, "
-        f"--words name={said} ranks it",
+        f"{short_repr(word)} may be an item, or say that nobody was ranked: {option('words', f'missing={said}')} "
+        f"leaves it out, {option('words', f'name={said}')} ranks it",
         code="blank",
         path=path,
         row=row,
@@ -221,8 +222,8 @@ def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Rea
     if odd:
         raise Unread(
             f"is the number in {short_repr(odd)} a count of ballots?",
-            "write counts in a column of their own (--columns count=____), or --columns alike=keep if it is part of "
-            "the name",
+            f"write counts in a column of their own ({option('columns', 'count=____')}), or "
+            f"{option('columns', 'alike=keep')} if it is part of the name",
             code="counted",
             path=raw.path,
             column=name,
@@ -242,7 +243,11 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
     ranks = reading.all("ranks")
     if len(ranks) < 2:
         raise Unread(
-            "ranks are two columns at least", "--columns ranks=____|____", code="roles", path=raw.path, column=ranks[0]
+            "ranks are two columns at least",
+            option("columns", "ranks=____|____"),
+            code="roles",
+            path=raw.path,
+            column=ranks[0],
         )
     refuse_blanks(raw, ranks, with_empty(reading), gone="such ranks")  # ranks behind the last are empty
     names, notes = whole_names(raw, ranks)
@@ -288,8 +293,8 @@ def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
     if source.reading.source.startswith("standard names"):
         raise Unread(
             f"{listed(ranks[:3])} hold numbers: names of items, or places?",
-            f"--columns {names_text({'ranks': tuple(ranks)})} if they are names; items=____|____,cells=place if each "
-            "column is an item",
+            f"{option('columns', names_text({'ranks': tuple(ranks)}))} if they are names; items=____|____,cells=place "
+            "if each column is an item",
             code="numbers",
             path=source.raw.path,
             column=ranks[0],
@@ -304,7 +309,7 @@ def _refuse_other_ranks(source: BallotSource, ranks: Sequence[str], items: Seque
         if len(full & known) > 1 and len(full & known) * 2 >= len(full) and not all(map(str.isdigit, full)):
             raise Unread(
                 f"{short_repr(name)} names the same items as {listed(ranks[:3])}, and is not read: is it a rank?",
-                f"--columns {names_text({'ranks': (*ranks, '____')})}, or {names_text({'ignore': (name,)})}",
+                f"{option('columns', names_text({'ranks': (*ranks, '____')}))}, or {names_text({'ignore': (name,)})}",
                 code="third",
                 path=source.raw.path,
                 column=name,

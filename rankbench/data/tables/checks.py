@@ -20,7 +20,7 @@ from rankbench.data.readings.find import read_table, stated, stated_values
 from rankbench.data.tables.kinds import table_kind, table_kind_of, table_kinds
 from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, SpecError, Unread, closest
+from rankbench.errors import InputError, SpecError, Unread, closest, option
 from rankbench.interfaces.dataset import Reader
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
@@ -144,7 +144,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     """
     if raw.in_schema:
         if Reading.parsed(told).without("ignore"):
-            raise SpecError("the columns of this file have fixed names; leave --columns out")
+            raise SpecError(f"the columns of this file have fixed names; leave {option('columns')} out")
         return CheckedTable(raw.frame, notes=raw.notes)
     reading = Reading.parsed(told)
     given = _with_fields(_with_header(raw, reading))

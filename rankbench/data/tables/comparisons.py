@@ -24,7 +24,7 @@ from rankbench.data.tables.read_votes import read_votes
 from rankbench.data.tables.schemas import GAMES, LEFT_OUT, REST, SHARE, comparisons_schema
 from rankbench.data.tables.times import TimeReading, checked_times, time_reading
 from rankbench.data.tables.vote_outcomes import OUTCOMES
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import MOST_VOTES, votes_counted
 from rankbench.interfaces.table import TableKind
@@ -101,7 +101,8 @@ class ComparisonTable(TableKind):
         """
         columns, name = raw.schema(), raw.roles.get("count", "count")
         if REST in columns:
-            what = "a vote whose points are split has two rows, which have no count (--columns count= leaves it out)"
+            how = option("columns", "count=")
+            what = f"a vote whose points are split has two rows, which have no count ({how} leaves it out)"
             raise InputError(what, path=raw.path, column=name)
         with raw.located(name):
             votes = votes_counted(raw.frame, LEFT_OUT, "votes")
@@ -159,8 +160,8 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> tuple[pl.LazyFrame, str]:
 
 
 _NO_CHANCE = (
-    "{} is no chance above 0 and below 1. A chance of 0 or 1 that turns out wrong has an infinite log loss: "
-    "mend it, or leave the row out with --where"
+    "{} is no chance above 0 and below 1. A chance of 0 or 1 that turns out wrong has an infinite log loss: mend it, "
+    "or leave the row out with "
 )
 
 _PERCENTAGE = "{} is no chance above 0 and below 1; divide percentages by 100"
@@ -187,9 +188,9 @@ class ComparisonsCheck(TableCheck):
         if nobody and self.raw.doubts is not None:
             return blank_cell("", *self.raw.place(self.rows + row + 1), self.names.get(column) or column)
         if message == MISSING and nobody:
-            message += "; --words missing= leaves such rows out"
+            message += f"; {option('words', 'missing=')} leaves such rows out"
         if column == "tie":
-            message += "; --columns tie= reads the log without this column"
+            message += f"; {option('columns', 'tie=')} reads the log without this column"
         return super().error(message, row, self.names.get(column) or column)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -201,9 +202,8 @@ class ComparisonsCheck(TableCheck):
         winner, loser = columns[1], columns[2]
         if self.raw.doubts is not None:
             self.items = [pl.concat([*self.items, winner.rename(""), loser.rename("")]).unique()]
-        self.refuse(
-            winner == loser, winner, "item {} is compared with itself; --columns self=drop leaves such rows out"
-        )
+        same = f"item {{}} is compared with itself; {option('columns', 'self=drop')} leaves such rows out"
+        self.refuse(winner == loser, winner, same)
         # A vote whose points are split has a weight for each of its two rows, and they belong together.
         defaults = {name: value for name, value in (("weight", 1.0), (REST, False)) if name not in frame.columns}
         frame = frame.with_columns(pl.lit(value).alias(name) for name, value in defaults.items())
@@ -267,7 +267,7 @@ class ComparisonsCheck(TableCheck):
         if isinstance(term, VotePrediction):
             self.refuse((value > 1).fill_null(False), column, _PERCENTAGE)
             outside = ~value.is_between(0, 1, closed="none").fill_null(True)
-            self.refuse(outside, column, _NO_CHANCE)
+            self.refuse(outside, column, _NO_CHANCE + option("where"))
             return value
         for name in term.transforms:
             transform = TRANSFORMS[name]

@@ -19,7 +19,7 @@ from rankbench.data.tables.cells import ROW, cell_at, first_row, name_of, only_r
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_third
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_sides import TIES, name_words, words_of_sides
-from rankbench.errors import InputError, Unread, nearest
+from rankbench.errors import InputError, Unread, nearest, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.row_weights import MOST_VOTES
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -50,7 +50,7 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
     raw, reading, items = source.raw, source.reading, source.reading.all("items")
     picks = [role for role in _PLACES if reading.one(role)]
     if len(items) < 2:
-        raise Unread("one item alone is no contest", "--columns items=____|____", code="roles", path=raw.path)
+        raise Unread("one item alone is no contest", option("columns", "items=____|____"), code="roles", path=raw.path)
     refuse_blanks(raw, [*items, *(reading.one(role) for role in picks)], reading, more=("tie",))
     raw, gone = _without_missing(source, [*items, *(reading.one(role) for role in picks)])
     names, notes = whole_names(raw, items)
@@ -94,7 +94,7 @@ def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) 
         path, row = raw.place(found[0] + 1)
         raise Unread(
             "an item stands twice in the row",
-            "--columns self=drop leaves such rows out",
+            f"{option('columns', 'self=drop')} leaves such rows out",
             code="self",
             path=path,
             row=row,
@@ -154,7 +154,7 @@ def _how(
     if (ways and by_item) or ((ways or by_item) and any(item.lower() in own for item in items)):
         raise Unread(
             f"the words of {listed(cells)} are names of items, and mean columns or ties as well",
-            f"--words {names_text({name: ('____',) for name in names})}; or name=* if all are names of items",
+            f"{option('words', names_text({name: ('____',) for name in names}))}; or name=* if all are names of items",
             code="ambiguous",
             path=raw.path,
             column=cells[0],
@@ -194,7 +194,7 @@ def _refuse_words(
         cell = cell_at(source.raw, *found)
         raise Unread(
             f"{short_repr(cell)} is none of the words {', '.join(known)}",
-            f"--words missing={names_text({'': (cell,)}).partition('=')[2]} leaves such rows out",
+            f"{option('words', 'missing=')}{names_text({'': (cell,)}).partition('=')[2]} leaves such rows out",
             code="word",
             path=path,
             row=row,
@@ -212,7 +212,8 @@ def _no_words(source: BallotSource, cells: Sequence[str], names: Mapping[str, pl
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words)
     return Unread(
         f"{listed(cells)} say {shown}: neither names of the items of a row, nor of their columns; or capitals differ",
-        f"--words {names_text({**{name: ('____',) for name in names}, 'tie': ('____',), 'missing': ('____',)})}",
+        f"{option('words')} "
+        f"{names_text({**{name: ('____',) for name in names}, 'tie': ('____',), 'missing': ('____',)})}",
         code="words",
         path=raw.path,
         column=cells[0],

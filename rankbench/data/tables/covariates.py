@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankbench.core.text import plain_name, short_repr
-from rankbench.errors import InputError, nearest
+from rankbench.errors import InputError, nearest, option
 from rankbench.interfaces.covariate_aggregator import PREDICTION
 
 CONTROL = "control: "
@@ -248,7 +248,9 @@ def _of_one_item(
             if other not in said:
                 there = {plain_name(column): column for column in columns}.get(other)
                 how = (
-                    f"--control {_quoted(base)} takes their difference" if there else "the file lacks that of the other"
+                    f"{option('control', _quoted(base))} takes their difference"
+                    if there
+                    else "the file lacks that of the other"
                 )
                 what = f"control {str(term)!r} is called like a column of one of the two items"
                 raise InputError(f"{what}: {how}; rename it if it is of the vote", column=term.column)

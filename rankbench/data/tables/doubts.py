@@ -13,7 +13,7 @@ import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import EMPTY, NUMBER, form_of, is_flat, is_nothing, says, text_of
-from rankbench.errors import Unread
+from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable
 
@@ -89,8 +89,8 @@ def blank_cell(
     """Return the question about a cell that may say nothing; see `refuse_blanks`."""
     what = f"{short_repr(cell)} may be a name or a word, or say nothing" if cell else "the cell is empty"
     word = names_text({"": (cell,)}).partition("=")[2]
-    others = "".join(f", --words {meaning}={word} {_MEANS[meaning]}" for meaning in more)
-    step = f"--words missing={word} leaves {gone} out{others}"
+    others = "".join(f", {option('words', f'{meaning}={word}')} {_MEANS[meaning]}" for meaning in more)
+    step = f"{option('words', f'missing={word}')} leaves {gone} out{others}"
     return Unread(what, step, code="blank", path=path, row=row, column=column)
 
 
@@ -140,8 +140,8 @@ def refuse_code(
         raise Unread(
             f"{odd:g} stands {_times(count)} in {listed(shown)}, apart from {min(rest):g} to {max(rest):g}: "
             "a number, or a code?",
-            f"--words missing={odd:g} leaves such rows out; --words missing= (empty cells alone say missing) reads it "
-            "as a number",
+            f"{option('words', f'missing={odd:g}')} leaves such rows out; {option('words', 'missing=')} (empty cells "
+            "alone say missing) reads it as a number",
             code="code",
             path=raw.path,
             column=names[0],
@@ -199,10 +199,10 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
         row = raw.frame.select(facts).collect(engine="streaming").row(0)
     for at, cell in enumerate(row):
         if cell is not None:
-            form = ("1,234.5", "1.234,5")[at % 2]
+            how = option("columns", f'numbers="{("1,234.5", "1.234,5")[at % 2]}"')
             raise Unread(
                 f"{short_repr(cell)} may be a thousand and more, or below a thousand: "
-                f'--columns numbers="{form}" says how 1234.5 is written (or numbers=1234.5)',
+                f"{how} says how 1234.5 is written (or numbers=1234.5)",
                 code="number-form",
                 path=raw.path,
                 column=texts[at // 2],
@@ -226,7 +226,7 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
         if (other := seen.setdefault(key, name)) != name:
             raise Unread(
                 f"{short_repr(other)} and {short_repr(name)} may be one name or two: write it in one way, or say "
-                "--columns alike=keep, which keeps them apart",
+                f"{option('columns', 'alike=keep')}, which keeps them apart",
                 code="alike",
                 path=raw.path,
                 column=column,
@@ -299,8 +299,8 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
         what = "what is this column" if len(facts) == 1 else "what are these columns"
         raise Unread(
             f"{what}, which no role reads?",
-            f"--columns {names_text({'ignore': tuple(facts)})} if they say nothing of the result; else ROLE=NAME, as "
-            "count=____ (how many votes a row is), weight=____ (of one vote), time=____",
+            f"{option('columns', names_text({'ignore': tuple(facts)}))} if they say nothing of the result; else "
+            "ROLE=NAME, as count=____ (how many votes a row is), weight=____ (of one vote), time=____",
             code="unread",
             shown=shown_columns(facts),
             path=raw.path,
@@ -351,7 +351,7 @@ def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], re
         raise Unread(
             f"{listed(third)} {verb} the same items as {listed(list(sides))}, and no role reads {it}: are there more "
             "than two items in a row, or two pairs?",
-            f"--columns {names_text({'items': (*sides, *third)})},best=____ for the best of all; "
+            f"{option('columns', names_text({'items': (*sides, *third)}) + ',best=____')} for the best of all; "
             f"{names_text({'ignore': tuple(third)})} to leave {it} out",
             code="third",
             path=raw.path,

@@ -10,7 +10,7 @@ from typing import Literal
 from rankbench.core.text import listed
 from rankbench.data.tables import rankbench_register
 from rankbench.data.tables.cells import text_of
-from rankbench.errors import InputError, SpecError, Unread, nearest
+from rankbench.errors import InputError, SpecError, Unread, nearest, option
 from rankbench.interfaces.reading import NO_COLUMNS, Reading
 from rankbench.interfaces.table import QUERY, TableKind
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -99,7 +99,7 @@ def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) 
     read = {role for shape in shapes_of(kind) if any(own <= set(shape) for own in complete) for role in shape}
     if unread := sorted(roles - read - {*beside_of(kind)} - NO_COLUMNS):
         what = f"{listed(unread)} {'is' if len(unread) == 1 else 'are'} not read beside {listed(sorted(complete[0]))}"
-        raise Unread(what, f"--columns {','.join(f'{role}=' for role in unread)} leaves it out", code="roles")
+        raise Unread(what, f"{option('columns')} {','.join(f'{role}=' for role in unread)} leaves it out", code="roles")
     return kind
 
 
@@ -124,10 +124,14 @@ def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
     roles = {role for role, names in reading.columns.items() if any(names)}
     every = [(kind, shape) for kind in kinds for shape in shapes_of(kind)]
     if not roles - NO_COLUMNS:
-        return Unread("no column has a role", "--columns ROLE=____, as left=____,right=____,winner=____", code="roles")
+        return Unread(
+            "no column has a role",
+            f"{option('columns', 'ROLE=____')}, as left=____,right=____,winner=____",
+            code="roles",
+        )
     kind, shape = max(every, key=lambda one: (len(roles & set(one[1])), -len(one[1])))
     missing = [role for role in shape if role not in roles]
-    step = "--columns " + ",".join(f"{role}=____" for role in missing)
+    step = f"{option('columns')} " + ",".join(f"{role}=____" for role in missing)
     what = f"{kind.words or kind.name} need {' and '.join(missing)} beside {', '.join(sorted(roles - NO_COLUMNS))}"
     return Unread(what, step, code="roles")
 

@@ -13,7 +13,7 @@ from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import measurements_schema
 from rankbench.data.tables.score_cells import read_measurements, scores_of
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import TableKind
@@ -107,8 +107,8 @@ class MeasurementsCheck(TableCheck):
             path, number = self.raw.place(row + 1)
             what = ", ".join(f"{_WORD[name]} {short_repr(keys[name][row])}" for name in keys.columns)
             raise InputError(
-                f"{what}: another row has the same; remove one, keep rows of one metric or setting (--where), or say "
-                "which column numbers repetitions (--columns seed=NAME)",
+                f"{what}: another row has the same; remove one, keep rows of one metric or setting "
+                f"({option('where')}), or say which column numbers repetitions ({option('columns', 'seed=NAME')})",
                 path=path,
                 row=number,
             )

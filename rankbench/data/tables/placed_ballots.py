@@ -43,7 +43,7 @@ from rankbench.data.tables.doubts import (
     refuse_grouped,
 )
 from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import expression_of, fits, has_wildcards, names_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
@@ -60,7 +60,7 @@ def of_matrix(source: BallotSource) -> ReadTable:
     if how not in ("place", "points"):
         raise Unread(
             f"{listed(reading.all('items')[:3])} hold places, or points?",
-            "--columns cells=place if less is better, cells=points if more is",
+            f"{option('columns', 'cells=place')} if less is better, cells=points if more is",
             code="roles",
             path=raw.path,
         )
@@ -70,8 +70,8 @@ def of_matrix(source: BallotSource) -> ReadTable:
     empty = _counted(raw, {name: text_of(name) == "" for name in labels})
     if empty and "" not in (*source.words("missing"), *source.words("last")):
         source.notes.append(
-            f"rankbench compares no item whose cell is empty, {count_text(empty, 'cell')} (--words last= places such "
-            "items behind the others)"
+            f"rankbench compares no item whose cell is empty, {count_text(empty, 'cell')} "
+            f"({option('words', 'last=')} places such items behind the others)"
         )
     lowest = raw.frame.select(low=pl.min_horizontal(keys.values())).drop_nulls()
     count = _ballot_count(source, lowest, places=how == "place")
@@ -113,7 +113,9 @@ def _labels(source: BallotSource) -> dict[str, str]:
         )
     refuse_alike(found.values(), source.reading, source.raw, columns[0])
     if len(found) < 2:
-        raise Unread("one item alone is no ballot", "--columns items=____|____", code="roles", path=source.raw.path)
+        raise Unread(
+            "one item alone is no ballot", option("columns", "items=____|____"), code="roles", path=source.raw.path
+        )
     return found
 
 
@@ -126,7 +128,7 @@ def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
     if not item or not keys:
         raise Unread(
             "ballots of a row for each item need the item, and the query or the judge that it is of",
-            f"--columns query=____,item=____,{names_text({form: columns})}",
+            f"{option('columns', 'query=____,item=____,' + names_text({form: columns}))}",
             code="roles",
             path=raw.path,
         )

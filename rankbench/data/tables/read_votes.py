@@ -47,7 +47,7 @@ from rankbench.data.tables.vote_outcomes import (
 )
 from rankbench.data.tables.vote_sides import TIES, refuse_named_sides, shown_items, with_sides, words_of_sides
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Names, Reading, names_text
 from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -93,12 +93,12 @@ def _refuse_unused(raw: RawTable, reading: Reading) -> None:
     for role, others in _USED_BY.items():
         if (name := reading.one(role)) and not any(map(reading.one, others)):
             what = f"{short_repr(name)} is the {role}, which is read beside {listed(list(others))} alone"
-            step = f"--columns {role}= reads the votes without it"
+            step = f"{option('columns', f'{role}=')} reads the votes without it"
             raise Unread(what, step, code="roles", path=raw.path, column=name)
     if outcome_roles(reading) == ("winner", "loser") and reading.has("left", "right"):
         raise Unread(
             "two items are told twice, as left and right and as winner and loser",
-            "--columns loser= or --columns left=,right=",
+            f"{option('columns', 'loser=')} or {option('columns', 'left=,right=')}",
             code="roles",
             path=raw.path,
         )
@@ -311,7 +311,9 @@ class _Votes:
             cell = self.raw.frame.slice(row, 1).select(text_of(name)).collect().item()
         what = "positive and finite number" if role == "weight" else "whole number of votes"
         path, place = self.raw.place(row + 1)
-        step = f"--columns {role}= counts each row once" + "; weight=NAME is the weight of one vote" * (role == "count")
+        step = f"{option('columns', f'{role}=')} counts each row once" + "; weight=NAME is the weight of one vote" * (
+            role == "count"
+        )
         return Unread(f"{short_repr(cell)} is no {what}", step, code="number", path=path, row=place, column=name)
 
     def refuse_items(self, out: pl.Expr | None, items: Collection[str]) -> None:
@@ -322,7 +324,7 @@ class _Votes:
         if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
             raise Unread(
                 f"{short_repr(sides[0])} and {short_repr(sides[1])} say {', '.join(sorted(items))}: flags, not names",
-                "--columns left=____,right=____,left_won=____,right_won=____",
+                option("columns", "left=____,right=____,left_won=____,right_won=____"),
                 code="flags",
                 path=self.raw.path,
             )
@@ -381,7 +383,7 @@ def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
     if cells.height > 4 and bool((left >= right).fill_null(value=False).all()):
         raise Unread(
             f"{short_repr(winner)} is never below {short_repr(loser)}: are they scores, not names of items?",
-            "--columns left=____,right=____,left_score=____,right_score=____; or name items by texts",
+            f"{option('columns', 'left=____,right=____,left_score=____,right_score=____')}; or name items by texts",
             code="flags",
             path=raw.path,
         )
@@ -393,7 +395,9 @@ def _read_sides(votes: _Votes) -> ReadTable:
         votes.reading = with_sides(votes.raw, votes.reading)
     reading = votes.reading
     if not reading.has("left", "right"):
-        raise Unread("which two columns hold the items is not said", "--columns left=____,right=____", code="sides")
+        raise Unread(
+            "which two columns hold the items is not said", option("columns", "left=____,right=____"), code="sides"
+        )
     votes.settle(*([] if words_of_sides(reading) else reading.all("winner")))
     votes.raw = replace(votes.raw, frame=with_numbers(votes.raw.frame, reading))
     outcome, against = outcome_of(reading), pl.lit(value=False)
@@ -424,7 +428,9 @@ def _refuse_no_flags(votes: _Votes) -> None:
     if (found := first_row(raw, {name: bad if out is None else bad & ~out})) is not None:
         path, row = raw.place(found[0] + 1)
         what = f"{short_repr(cell_at(raw, found[0], name))} is not a truth value (true or false)"
-        raise InputError(f"{what}; --columns tie= reads the log without it", path=path, row=row, column=name)
+        raise InputError(
+            f"{what}; {option('columns', 'tie=')} reads the log without it", path=path, row=row, column=name
+        )
 
 
 def _outcomes(votes: _Votes, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
@@ -462,7 +468,9 @@ def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: in
     column = outcome.columns[0]
     if first == against:
         what = f"the column {short_repr(votes.reading.one('tie'))} says otherwise than {short_repr(texts[0])}"
-        raise InputError(f"{what}; --columns tie= reads the log without it", path=path, row=row, column=column)
+        raise InputError(
+            f"{what}; {option('columns', 'tie=')} reads the log without it", path=path, row=row, column=column
+        )
     named = bool(votes.reading.one("winner"))
     if blank := [text for text in texts if text.lower() in EMPTY]:
         raise blank_cell(blank[0], path, row, column, more=("tie",) if named else ())
@@ -477,13 +485,17 @@ def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: in
 def _number_steps(reading: Reading, odd: str) -> list[str]:
     """Return what to say of numbers that are written otherwise, or are words."""
     if re.fullmatch(r"[+-]?\d+,\d+", odd) and not form_of(reading):
-        return ['--columns numbers="1.234,5" (or 1,234.5) says how 1234.5 is written']
+        return [option("columns", 'numbers="1.234,5"') + " (or 1,234.5) says how 1234.5 is written"]
     for role in ("points", "preference", "margin"):
         if name := reading.one(role):
             words = names_text({side: ("____",) for side in (*reading.all("left"), *reading.all("right"), "tie")})
-            margin = f"; --columns {names_text({'margin': (name,)})} if it is above 0 where the left won, else below"
+            how = option("columns", names_text({"margin": (name,)}))
+            margin = f"; {how} if it is above 0 where the left won, else below"
             also = margin if role == "preference" else ""
-            return [f"--columns {names_text({'winner': (name,)})} --words {words} says what its words mean{also}"]
+            return [
+                f"{option('columns', names_text({'winner': (name,)}))} {option('words', words)} says what its "
+                f"words mean{also}"
+            ]
     return []
 
 
@@ -516,7 +528,7 @@ def _refuse_mirrored(votes: _Votes, pairs: pl.DataFrame) -> None:
             return
     raise Unread(
         "each row has a row that says the same from the other side",
-        "--columns mirrored=halve counts each game once, mirrored=keep twice",
+        f"{option('columns', 'mirrored=halve')} counts each game once, mirrored=keep twice",
         code="mirrored",
         path=votes.raw.path,
     )

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.schemas import REST
-from rankbench.errors import InputError, SpecError, closest
+from rankbench.errors import InputError, SpecError, closest, option
 from rankbench.interfaces.table_check import UNREADABLE, RawTable
 
 _OF_SEVERAL_ROWS = re.compile(r'(?<!"String":)"(Agg|Len|Over|Quantile|SubPlan)"')
@@ -23,7 +23,7 @@ _AS_WRITTEN = "as_written."
 
 _NUMBER = "row_of_the_file"
 
-_LACKS = "--where: this file lacks a column of the condition that others have"
+_LACKS = "this file lacks a column of the condition that others have"
 
 _WORDS = {pl.String: "text", pl.Boolean: "true and false", pl.Date: "dates", pl.Datetime: "times"}
 _TRIED: dict[str, pl.DataType] = {"text": pl.String(), "a number": pl.Float64(), "a time": pl.Datetime()}
@@ -62,9 +62,13 @@ class Condition:
             found = pl.sql_expr(self.text)
             several = _OF_SEVERAL_ROWS.search(found.meta.serialize(format="json"))
         except UNREADABLE as error:
-            raise SpecError(f"--where: {_first_line(error)}; write a condition as lang == 'en' and turn > 1") from None
+            raise SpecError(
+                f"{option('where')}: {_first_line(error)}; write a condition as lang == 'en' and turn > 1"
+            ) from None
         if several:
-            raise SpecError("--where: a condition is about one row at a time; leave sums, means and the like out")
+            raise SpecError(
+                f"{option('where')}: a condition is about one row at a time; leave sums, means and the like out"
+            )
         return found
 
     @classmethod
@@ -104,7 +108,7 @@ class Condition:
         """
         rows, left, unknown = pl.concat(self.counted.values()).sum().row(0)
         if not left:
-            raise InputError(f"--where {self.text}: none of {rows:,} rows is left")
+            raise InputError(f"{option('where', f'{self.text}:')} none of {rows:,} rows is left")
         missing = f"; {count_text(unknown, 'row')} without a value of it go, too" if unknown else ""
         return f"{left:,} of {rows:,} rows are left: where {self.text}{missing}"
 
@@ -125,7 +129,7 @@ def rows_kept(raw: RawTable, condition: Condition | None) -> RawTable:
         condition.without.append(raw.path)
         return raw
     if lacking := [name for name in condition.names() if name in raw.lacking]:
-        raise InputError(_LACKS, path=raw.lacking[lacking[0]])
+        raise InputError(f"{option('where')}: {_LACKS}", path=raw.lacking[lacking[0]])
     with raw.located():
         frame, condition.counted[raw.path] = condition.kept(raw.frame)
 
@@ -157,20 +161,21 @@ def judgments_kept(frame: pl.LazyFrame, condition: Condition) -> tuple[pl.LazyFr
         )
         said = said if condition.columns else f"columns: {listed(read)}"
         quotes = "; a text stands between single quotes, as lang == 'en'" if f'"{unknown[0]}"' in condition.text else ""
-        message = f"--where: there is no column {unknown[0]!r}{closest(unknown[0], known)}; {said}"
+        message = f"{option('where')}: there is no column {unknown[0]!r}{closest(unknown[0], known)}; {said}"
         raise InputError(message + quotes, column=unknown[0])
     if condition.counted and condition.without:
-        raise InputError(_LACKS, path=condition.without[0])
+        raise InputError(f"{option('where')}: {_LACKS}", path=condition.without[0])
     if not condition.counted:
         if lacking := [name for name in names if name not in schema]:
             raise InputError(
-                f"--where: {lacking[0]!r} is a column of the file, and others of the condition are of the schema "
-                f"({listed(schema.names())}); name columns of the file alone: {listed(list(condition.columns))}",
+                f"{option('where')}: {lacking[0]!r} is a column of the file, and others of the condition are of the "
+                f"schema ({listed(schema.names())}); name columns of the file alone: {listed(list(condition.columns))}",
                 column=lacking[0],
             )
         if REST in schema and not {"query_id", "judge", "time"}.issuperset(names):
             raise SpecError(
-                "--where: a vote with split points has two rows; name columns of the file, or query_id, judge, time"
+                f"{option('where')}: a vote with split points has two rows; name columns of the file, or query_id, "
+                "judge, time"
             )
         frame, condition.counted[None] = condition.kept(frame)
     return frame, condition.note()
@@ -197,15 +202,19 @@ def _casts(expression: pl.Expr, frame: pl.LazyFrame, names: Collection[str]) -> 
         types = {name: dtype for name, (dtype, _) in zip(names, chosen, strict=True)}
         if not _trouble(expression, types):
             if wrong := [name for name in names if types[name] == pl.String != schema[name]]:
-                raise InputError("--where: the column holds true and false, and is compared with text", column=wrong[0])
+                raise InputError(
+                    f"{option('where')}: the column holds true and false, and is compared with text", column=wrong[0]
+                )
             return {name: cast for name, (_, cast) in zip(names, chosen, strict=True) if cast is not None}
     types = {name: schema[name] for name in names}
     for name, (word, dtype) in product(names, _TRIED.items()):
         if dtype != types[name] and not _trouble(expression, types | {name: dtype}):
             holds = _WORDS.get(type(schema[name]), "numbers")
             shown = f" such as {_no_number(frame, name)}" if name in texts and word == "a number" else ""
-            raise InputError(f"--where: the column holds {holds}{shown}, and is compared with {word}", column=name)
-    raise InputError(f"--where: {_trouble(expression, types)}")
+            raise InputError(
+                f"{option('where')}: the column holds {holds}{shown}, and is compared with {word}", column=name
+            )
+    raise InputError(f"{option('where')}: {_trouble(expression, types)}")
 
 
 def _readings(frame: pl.LazyFrame, texts: Collection[str]) -> dict[str, tuple[pl.DataType, pl.Expr | None]]:

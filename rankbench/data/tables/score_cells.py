@@ -22,7 +22,7 @@ from rankbench.data.tables.score_doubts import (
 )
 from rankbench.data.tables.score_facts import Facts, score_of
 from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table_check import FLOAT_NAME, RawTable, ReadTable
@@ -108,7 +108,7 @@ class Ways:
         if unclear:
             raise Unread(
                 f"which way is better by {listed(unclear[:SHOWN])} is not said",
-                "--words more=____|____,less=____",
+                option("words", "more=____|____,less=____"),
                 code="metric",
                 shown=shown_columns({name: f"{count:,} rows" for name, count in counts.items()}),
                 path=raw.path,
@@ -213,7 +213,8 @@ def _less(frame: pl.DataFrame) -> frozenset[str]:
     if both := ways.filter(pl.col("less") != pl.col("all"))["query_id"].to_list():
         raise Unread(
             f"less is better in some scores of the task {short_repr(both[0])}, and more in others",
-            "--where keeps rows of one metric; --columns task=____|____ makes it a part of the task",
+            f"{option('where')} keeps rows of one metric; {option('columns', 'task=____|____')} makes it a part of the "
+            "task",
             code="metric",
         )
     return frozenset(ways.filter("less")["query_id"])

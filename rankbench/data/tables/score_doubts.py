@@ -14,7 +14,7 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of
 from rankbench.data.tables.doubts import code_among, first_cells, looks, shown_columns
 from rankbench.data.tables.score_summaries import summary_of
-from rankbench.errors import Unread
+from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, fits, names_text
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table_check import RawTable
@@ -78,7 +78,8 @@ def _parted(reading: Reading, differ: Sequence[str]) -> str:
         return ""
     task = "task" if reading.one("task") else "system"
     more = names_text({task: (*reading.all(task), "____")})
-    return f"--columns seed=____ for repetitions, --columns {more} for a part of the {task}, or --where keeps some rows"
+    part = f"{option('columns', more)} for a part of the {task}"
+    return f"{option('columns', 'seed=____')} for repetitions, {part}, or {option('where')} keeps some rows"
 
 
 def _flat(raw: RawTable, names: Sequence[str]) -> list[str]:
@@ -101,10 +102,13 @@ def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> Non
         found = raw.frame.group_by(keys).agg(text_of(metric).unique().sort().alias("metrics"))
         several = found.filter(pl.col("metrics").list.len() > 1).sort(pl.all()).head(1).collect(engine="streaming")
     for *task, metrics in several.iter_rows():
+        one, each = (
+            option("where", f"\"{metric} == '____'\""),
+            option("columns", names_text({"task": (*tasks, metric)})),
+        )
         raise Unread(
             f"scores of task {short_repr('|'.join(task))} are by several metrics, {listed(metrics[:_NAMED])}",
-            f"--where \"{metric} == '____'\" keeps one, --columns {names_text({'task': (*tasks, metric)})} makes each "
-            "a task of its own",
+            f"{one} keeps one, {option('columns', each)} makes each a task of its own",
             code="second-key",
             path=raw.path,
             column=metric,
@@ -152,8 +156,9 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
         raise Unread(
             f"{short_repr(name)} ({shown}) takes the same values within each cell, and is not read: are these "
             "repetitions, or other tasks?",
-            f"--columns {names_text({task: (*reading.all(task), name)})} makes it a part of the {task}; --where keeps "
-            f"some rows; --columns {names_text({'ignore': (name,)})} says that it means nothing",
+            f"{option('columns', names_text({task: (*reading.all(task), name)}))} makes it a part of the {task}; "
+            f"{option('where')} keeps some rows; {option('columns', names_text({'ignore': (name,)}))} says that it "
+            "means nothing",
             code="second-key",
             path=raw.path,
             column=name,
@@ -205,8 +210,8 @@ def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[st
                     raise Unread(
                         f"{odd:g} is {count_text(count, 'score')}, apart from {rest[0]:g} to {rest[-1]:g}{where}: "
                         "a number, or a code?",
-                        f"--words missing={odd:g} says that these scores are missing; --words missing= (empty cells "
-                        "alone say missing) reads it as a number",
+                        f"{option('words', f'missing={odd:g}')} says that these scores are missing; "
+                        f"{option('words', 'missing=')} (empty cells alone say missing) reads it as a number",
                         code="code",
                         path=raw.path,
                     )
@@ -246,10 +251,11 @@ def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     task = scores.tasks[int(np.argmax(hits))]
     if hits.all():
         message = "all tasks number the systems, as places do"
-        step = "losses=NAME (or loss=NAME) says that less is better; --columns keep=* says that these are scores"
+        how = f"{option('columns', 'keep=*')} says that these are scores"
+        step = f"losses=NAME (or loss=NAME) says that less is better; {how}"
     else:
         message = f"the task {short_repr(task)} numbers the systems, as a place or an index does"
-        step = f"{_leaving((task,))}; --columns {names_text({'keep': (task,)})} says that it is a task"
+        step = f"{_leaving((task,))}; {option('columns', names_text({'keep': (task,)}))} says that it is a task"
     raise Unread(message, step, code="index", path=raw.path, column=task)
 
 
@@ -258,7 +264,7 @@ def _kept(reading: Reading, name: str) -> bool:
 
 
 def _leaving(names: tuple[str, ...]) -> str:
-    return f"--columns {names_text({'ignore': names})} leaves {'it' if len(names) == 1 else 'them'} out"
+    return f"{option('columns', names_text({'ignore': names}))} leaves {'it' if len(names) == 1 else 'them'} out"
 
 
 def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str, truth: Sequence[str]) -> None:
@@ -298,7 +304,7 @@ def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str
     ):
         found = tuple(names[at] for at in np.flatnonzero(odd) if not _kept(reading, names[at]))
         if found:
-            step = f"{_leaving(found)}; --columns {names_text({'keep': found})} says that they are scores"
+            step = f"{_leaving(found)}; {option('columns', names_text({'keep': found}))} says that they are scores"
             message = f"{listed(found[:_NAMED])}: {why}"
             raise Unread(message, step, code=code, path=raw.path, column=found[0])
 
@@ -342,7 +348,7 @@ def refuse_summary(
     raise Unread(
         f"the {what} {short_repr(name)} is the {found.how} of {count_text(len(others), what)}, "
         f"{short_repr(others[0])} to {short_repr(others[-1])}",
-        f"{_leaving((name,))}; --columns {names_text({'keep': (name,)})} ranks by it, too",
+        f"{_leaving((name,))}; {option('columns', names_text({'keep': (name,)}))} ranks by it, too",
         code="summary",
         path=raw.path,
         column=name,

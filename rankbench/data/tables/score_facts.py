@@ -11,7 +11,7 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import NUMBER, form_of, is_nothing, missing_number, number_of, text_of
 from rankbench.data.tables.doubts import first_cells, looks, refuse_grouped, shown_columns
 from rankbench.data.tables.score_roles import COLUMN_OF, SHOWN, ScoreLayout
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import names_text
 from rankbench.interfaces.table_check import NOT_WHOLE, RawTable, not_whole
 
@@ -92,7 +92,7 @@ class Facts:
             shown = {name: looks(cells) for name, cells in first_cells(raw, texts).items()}
             raise Unread(
                 f"{listed(texts[:SHOWN])}: no numbers stand there",
-                f"--columns {names_text({'ignore': texts})}",
+                f"{option('columns', names_text({'ignore': texts}))}",
                 code="number",
                 shown=shown_columns(shown),
                 path=raw.path,
@@ -106,10 +106,10 @@ class Facts:
             if signed is not None and plain is not None:
                 path, row = raw.place(max(signed, plain) + 1)
                 message = "some cells of the column have a percent sign, and others have none: write them in one way"
-                step = f"--columns {names_text({'ignore': (name,)})} leaves the column out"
+                step = f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out"
                 raise Unread(message, step, code="number-form", path=path, row=row, column=name)
             if not self.numbers[name] and self.rows:
-                step = f"--columns {names_text({'ignore': (name,)})} leaves it out"
+                step = f"{option('columns', names_text({'ignore': (name,)}))} leaves it out"
                 raise Unread("the column has no score at all", step, code="blank", path=raw.path, column=name)
 
     def notes(self, layout: ScoreLayout) -> list[str]:
@@ -197,12 +197,12 @@ def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> No
     path, row = raw.place(at + 1)
     if name not in layout.cells:
         raise InputError(f"{cell} is no name: {NOT_WHOLE}", path=path, row=row, column=name)
-    steps = [f"--words {names_text({'missing': (cell,)})} if it says that the score is missing"]
+    steps = [f"{option('words', names_text({'missing': (cell,)}))} if it says that the score is missing"]
     if re.match(r"[+-]?\d+(?:\D\d{3})*[.,]?\d*$", cell) and not form_of(layout.reading):
-        steps = ['--columns numbers="1.234,5" says how 1234.5 is written, or numbers="1,234.5"']
+        steps = [option("columns", 'numbers="1.234,5"') + ' says how 1234.5 is written, or numbers="1,234.5"']
     elif re.match(NUMBER, cell) and not layout.reading.one("cells"):
-        steps.insert(0, "--columns cells=first reads the number that a cell begins with")
+        steps.insert(0, f"{option('columns', 'cells=first')} reads the number that a cell begins with")
     if layout.side:
-        steps.append(f"--columns {names_text({'ignore': (name,)})} leaves the column out")
+        steps.append(f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out")
     step = "; ".join(steps)
     raise Unread(f"{short_repr(cell)} is not a number", step, code="number", path=path, row=row, column=name)

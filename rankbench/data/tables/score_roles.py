@@ -12,7 +12,7 @@ import polars as pl
 from rankbench.core.text import count_text
 from rankbench.data.tables.cells import is_nothing, name_of, says, text_of
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
-from rankbench.errors import InputError, Unread, nearest
+from rankbench.errors import InputError, Unread, nearest, option
 from rankbench.interfaces.reading import Reading, expression_of, fits, has_wildcards, names_text
 from rankbench.interfaces.table_check import QUOTED, RawTable
 
@@ -196,26 +196,31 @@ def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -
     message = ""
     if (one and several) or len(one) > 1:
         message = "a row has one score or loss, or scores and losses side by side, not both"
-        step = "--columns score=____, or scores=____|____"
+        step = f"{option('columns', 'score=____')}, or scores=____|____"
     elif one and not (system and task):
         message = "a row of one score needs a system and a task"
-        step = f"--columns {'' if system else 'system=____,'}{'' if task else 'task=____,'}{names_text(_only(reading))}"
+        step = option(
+            "columns", f"{'' if system else 'system=____,'}{'' if task else 'task=____,'}{names_text(_only(reading))}"
+        )
     elif not one and not several:
         message = "no column of scores is named"
-        step = "--columns scores=____|____ (more is better), losses=____|____ (less is better)"
+        step = f"{option('columns', 'scores=____|____')} (more is better), losses=____|____ (less is better)"
         step += ", or score=____ where a row is a system on a task" * (bool(system) == bool(task))
     elif several and not system and not task:
-        message, step = "no column names the systems", "--columns system=____, or task=____ where a row is a task"
+        message = "no column names the systems"
+        step = f"{option('columns', 'system=____')}, or task=____ where a row is a task"
     elif several and system and task:
         message = "a row has a system and a task, and scores side by side"
-        step = "--columns score=____ for one of them; or leave the task out, where these columns are tasks"
+        step = (
+            f"{option('columns', 'score=____')} for one of them; or leave the task out, where these columns are tasks"
+        )
     elif several and task and given["scores"] and given["losses"]:
         message = "a row is a task, and columns are systems: of some more is better, of others less"
-        step = "--columns scores=____|____, or losses=____|____"
+        step = f"{option('columns', 'scores=____|____')}, or losses=____|____"
     elif several and reading.one("metric"):
         message, step = (
             "a metric says which way is better where a row is one score",
-            "--columns scores=____,losses=____",
+            option("columns", "scores=____,losses=____"),
         )
     if not message:
         return "" if one else "task" if system else "system"

@@ -21,7 +21,7 @@ from rankbench.data.tables.impressions import (
     reduce_clicks,
 )
 from rankbench.data.tables.schemas import selections_schema
-from rankbench.errors import InputError
+from rankbench.errors import InputError, option
 from rankbench.interfaces.queries import Selections
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table import TableKind
@@ -113,7 +113,7 @@ class SelectionsCheck(TableCheck):
             places.list.n_unique() != places.list.len(),
             places.alias(position),
             "two items were shown at one position; a session is one list, say which column tells lists apart "
-            "(--columns session=NAME)",
+            f"({option('columns', 'session=NAME')})",
         )
         for row in (places.list.max() != places.list.len()).arg_true().head(1):
             lacking = next(place for place, found in enumerate(places[row], 1) if place != found)

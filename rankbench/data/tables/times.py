@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.table_check import TableCheck
 
 _QUOTED = 100
@@ -35,10 +35,13 @@ _WHOLE = r"^[+-]?\d+$"
 _PLAIN = r"^[+-]?\d+\.?0*$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
-_HOW = (
-    "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or with "
-    "one (2024-01-31T12:00:00Z). Or read the log without its times (--columns time=)"
-)
+
+def _how() -> str:
+    """Return how times are written."""
+    return (
+        "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or "
+        f"with one (2024-01-31T12:00:00Z). Or read the log without its times ({option('columns', 'time=')})"
+    )
 
 
 _EXACT = 2**53
@@ -90,11 +93,11 @@ class TimeReading:
         if _LONG.match(str(given).strip()):
             return (
                 f"{value} is not a time, or has too many digits. rankbench keeps microseconds of date-times, whole "
-                f"numbers below 2**63 (2**53 beside fractions), and {_DIGITS} digits of other numbers; {_HOW}"
+                f"numbers below 2**63 (2**53 beside fractions), and {_DIGITS} digits of other numbers; {_how()}"
             )
         if not self.words:
-            return f"time {value} is neither a number nor an ISO date or date-time; {_HOW}"
-        return f"time {value} is not one of {self.words}, which is what the first time of the column is; {_HOW}"
+            return f"time {value} is neither a number nor an ISO date or date-time; {_how()}"
+        return f"time {value} is not one of {self.words}, which is what the first time of the column is; {_how()}"
 
 
 _WHOLE_NUMBERS = TimeReading("whole numbers", pl.Int64(), _WHOLE)
@@ -199,7 +202,7 @@ _NATIVE = {pl.Null: "times", pl.Date: "dates", pl.Datetime: "date-times", pl.Dur
 def _native(dtype: pl.DataType, name: str) -> TimeReading:
     words = "numbers" if dtype.is_numeric() else _NATIVE.get(dtype.base_type())
     if words is None:
-        raise InputError(f"the column holds {str(dtype)[:_QUOTED]}, which does not order votes; {_HOW}", column=name)
+        raise InputError(f"the column holds {str(dtype)[:_QUOTED]}, which does not order votes; {_how()}", column=name)
     return TimeReading(words, dtype)
 
 
@@ -262,8 +265,8 @@ def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
         return times
     if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
         raise SpecError(
-            f"the log's times are numbers, and nothing says how many make a {unit}; leave --time-unit out, or write "
-            "dates or date-times"
+            f"the log's times are numbers, and nothing says how many make a {unit}; leave {option('time_unit')} out, "
+            "or write dates or date-times"
         )
     return times.dt.truncate(CALENDAR_UNITS[unit])
 

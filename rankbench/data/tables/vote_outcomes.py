@@ -11,7 +11,7 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import form_of, is_nothing, missing_number, number_of, says, text_of
 from rankbench.data.tables.schemas import GAMES, MOST_GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
-from rankbench.errors import Unread
+from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 
 OUTCOMES = (
@@ -83,8 +83,9 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
     both = listed([" and ".join(roles) for roles in found])
     raise Unread(
         f"{both} each say who won" if found else "no column says who won",
-        "keep one of them, as --columns winner=" if found else
-        "--columns winner=____ --words LEFT=____,RIGHT=____,tie=____, or left_score=____,right_score=____",
+        f"keep one of them, as {option('columns', 'winner=')}" if found else
+        f"{option('columns', 'winner=____')} {option('words', 'LEFT=____,RIGHT=____,tie=____')}, or "
+        "left_score=____,right_score=____",
         code="roles" if found else "outcome",
     )  # fmt: skip
 
@@ -156,10 +157,10 @@ def _of_words(reading: Reading) -> VoteOutcome:
     tied = says(said, reading.words.get("tie", TIES))
     lead = pl.when(tied & lead.is_null()).then(0.0).otherwise(lead)
     if told:
-        wrong = f"{{}} is none of the words of {listed(list(told))}: --words WORD of them, tie= or missing="
+        wrong = f"{{}} is none of the words of {listed(list(told))}: {option('words')} WORD of them, tie= or missing="
     else:
         sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
-        wrong = f"{{}} is neither of the two items in {sides}, nor a tie: --words tie=____ or missing=____"
+        wrong = f"{{}} is neither of the two items in {sides}, nor a tie: {option('words', 'tie=____')} or missing=____"
     return VoteOutcome(lead, _is_missing(said, missing), (winner,), wrong)
 
 
@@ -329,4 +330,4 @@ def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
 
 def missing_step(cell: str) -> str:
     """Return the option that leaves rows with a cell out."""
-    return f"--words {names_text({'missing': (cell,)})}"
+    return f"{option('words', names_text({'missing': (cell,)}))}"

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import EMPTY, is_flat, is_nothing, name_of, plain_word_of, says, text_of
-from rankbench.errors import InputError, Unread, nearest
+from rankbench.errors import InputError, Unread, nearest, option
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
 
@@ -88,7 +88,7 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
             if len(columns) != 2 or any(name and name not in columns for name in given):
                 raise Unread(
                     "which two columns hold the items is not said",
-                    f"--columns left=____,right=____,{names_text({'winner': reading.all('winner')})}",
+                    f"{option('columns', 'left=____,right=____,' + names_text({'winner': reading.all('winner')}))}",
                     code="sides",
                     path=raw.path,
                 )
@@ -110,7 +110,7 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
         both = " or ".join(f"{short_repr(x)} and {short_repr(y)}" for x, y in pairs[:3])
         raise Unread(
             f"{short_repr(reading.one('winner'))} may name one of {both}",
-            "--columns left=____,right=____",
+            option("columns", "left=____,right=____"),
             code="sides",
             path=raw.path,
         )
@@ -212,7 +212,8 @@ def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
         raise Unread(
             f"{short_repr(winner)} and {short_repr(loser)} say {listed(said[0])}: names of items, or of the columns "
             f"{short_repr(pair.left)} and {short_repr(pair.right)}?",
-            f"--columns {names_text(sides)} if they name the columns; --words name=* if they are names of items",
+            f"{option('columns', f'{names_text(sides)}')} if they name the columns; {option('words', 'name=*')} if "
+            "they are names of items",
             code="ambiguous",
             path=raw.path,
             column=winner,
@@ -261,7 +262,8 @@ def _worded(raw: RawTable, reading: Reading, found: Sequence[SidePair]) -> Readi
     if "name" not in reading.words and (len(hows) > 1 or clash):
         raise Unread(
             f"the words of {short_repr(reading.one('winner'))} are names of items, and mean columns or ties as well",
-            f"--words {names_text({x: ('____',), y: ('____',), 'tie': ('____',)})}; or name=* for names of items alone",
+            f"{option('words', names_text({x: ('____',), y: ('____',), 'tie': ('____',)}))}; or name=* for names of "
+            "items alone",
             code="ambiguous",
             path=raw.path,
             column=reading.one("winner"),
@@ -294,10 +296,10 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
     more = ", .." if len(words) > _SHOWN else ""
     blanks = {side or role: ("____",) for side, role in zip(sides, ("LEFT", "RIGHT"), strict=True)}
-    which = "" if all(sides) else "--columns left=LEFT,right=RIGHT "
+    which = "" if all(sides) else f"{option('columns', 'left=LEFT,right=RIGHT')} "
     return Unread(
         f"the column says {shown}{more}: neither names of the two items of a row, nor of their columns",
-        f"{which}--words {names_text({**blanks, 'tie': ('____',), 'missing': ('____',)})}",
+        f"{which}{option('words', names_text({**blanks, 'tie': ('____',), 'missing': ('____',)}))}",
         code="words",
         path=raw.path,
         column=winner,
@@ -316,7 +318,7 @@ def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence
     first = words.select("said", "len").head(_SHOWN).rows()
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in first)
     what = f"beside names of items the column says {shown}{', ..' if words.height > _SHOWN else ''}"
-    step = f"--words {names_text({'tie': ('____',), 'missing': ('____',)})}"
+    step = f"{option('words', names_text({'tie': ('____',), 'missing': ('____',)}))}"
     return Unread(what, step, code="words", path=raw.path, column=winner)
 
 
