@@ -225,7 +225,7 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str
     unread = [name for name in names if name not in read_columns]
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
     beside = [
-        role if (names := "|".join(read.reading.all(role))) == role else f"{role} {names}"
+        role if (said := "|".join(read.reading.all(role))) == role else f"{role} {said}"
         for role in beside_of(kind)
         if any(not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) for name in read.reading.all(role))
     ]
