@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,8 @@ import polars as pl
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError, option
 from rankbench.interfaces.reading import Reading
+
+E = TypeVar("E", bound=InputError)
 
 UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """Errors of Polars where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
@@ -103,6 +106,16 @@ class RawTable:
                 if frame.height:
                     yield frame
 
+    def collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        """Collect rows, or facts, of the table."""
+        with self.reading():
+            return frame.collect(engine="streaming")
+
+    def facts(self, *facts: pl.Expr) -> tuple[Any, ...]:
+        """Return facts of all rows, found in one pass; none need no pass."""
+        named = [fact.alias(str(at)) for at, fact in enumerate(facts)]
+        return self.collect(self.frame.select(named)).row(0) if named else ()
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Name the file where Polars cannot read it."""
@@ -126,6 +139,10 @@ class RawTable:
                     raise
                 path, row = self.place(error.row)
                 raise error.placed(path, row, column or error.column) from error
+
+    def at(self, row: int, error: E) -> E:
+        """Return an error at a row, from 0."""
+        return error.placed(*self.place(row + 1), error.column)
 
     def place(self, row: int | None) -> tuple[Path | str | None, int | None]:
         """Return the file and the row there, as errors name them, of a row of the table from 1."""

@@ -99,7 +99,6 @@ def _as_kept(raw: RawTable, kept: Reading, told: Reading, kinds: Sequence[TableK
             f"give {'it' if len(new) == 1 else 'each'} a role there, or add to ignore, or {option('columns')} "
             + names_text({"ignore": tuple(new)}),
             code="unread",
-            path=raw.path,
         )
     return found
 
@@ -109,11 +108,11 @@ def _rows_of(raw: RawTable, reading: Reading) -> RawTable:
     if reading.header != 1 and raw.headed is not None:
         return raw.headed(reading.header)
     if reading.header != 1:
-        raise InputError(f"header = {reading.header}: the file is no CSV, which has lines of a header", path=raw.path)
+        raise InputError(f"header = {reading.header}: the file is no CSV, which has lines of a header")
     if not reading.rows:
         return raw
     if raw.nested is None:
-        raise InputError(f"rows = {reading.rows}: the file is no JSON, which has rows at a path", path=raw.path)
+        raise InputError(f"rows = {reading.rows}: the file is no JSON, which has rows at a path")
     return raw.nested(reading.rows)
 
 
@@ -121,7 +120,7 @@ def _as_format(raw: RawTable, told: Reading) -> ReadTable:
     """Return a table as a format reads it that was told."""
     entry = named_format(told.format)
     if entry.refuse:
-        raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known", path=raw.path)
+        raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known")
     reading = entry.reading.adding(told)
     return applied(_rows_of(raw, reading), reading)
 
@@ -169,7 +168,7 @@ def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tu
             near.append((name, fit))
     if len(found) > 1:
         names = " or ".join(name for name, _ in found)
-        raise Unread(f"the file may be of the format {names}", option("reading", "____"), code="formats", path=raw.path)
+        raise Unread(f"the file may be of the format {names}", option("reading", "____"), code="formats")
     return (found[0][1] if found else None), near
 
 

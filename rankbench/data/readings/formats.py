@@ -222,7 +222,7 @@ def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str
     if unknown and not entry.agree:
         return f"the format does not know {'the column' if len(unknown) == 1 else 'columns'} {listed(unknown)}"
     if entry.refuse:
-        raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known", path=raw.path)
+        raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known")
     reading = entry.reading.adding(told)
     try:
         if entry.agree and (odd := outcome_disagreement(raw, reading, entry.agree)):

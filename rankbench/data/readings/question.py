@@ -53,7 +53,7 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
     if "selections" in words and not pair:
         found = option("columns", "session=____,position=____,doc=____,clicked=____")
         steps.append(f"clicks:   {found}")
-    return Unread(what, "\n  ".join(steps), shown=shown_columns(facts), path=raw.path)
+    return Unread(what, "\n  ".join(steps), shown=shown_columns(facts))
 
 
 def _of_scores() -> list[str]:

@@ -84,7 +84,7 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
         step = f"{option('columns', 'ROLE=')} for the one that is not meant, as {option('columns')} " + ",".join(
             f"{role}=" for role in found[-1][1][-1:]
         )
-        raise Unread(f"the columns may be read in several ways: {shapes}", step, code="roles", path=raw.path)
+        raise Unread(f"the columns may be read in several ways: {shapes}", step, code="roles")
     if not found:
         return None
     kind, shape, usual = found[0]
@@ -97,7 +97,6 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
             f"columns are called as roles, and are not read beside {' and '.join(shape)}: {listed(list(names))}",
             f"{option('columns', names_text({'ignore': names}))} leaves them out",
             code="roles",
-            path=raw.path,
         )
     source = f"{STANDARD}, {told.source}" if told else STANDARD
     ignore = {"ignore": ignored} if ignored else {}
@@ -111,7 +110,6 @@ def _refuse_twice(raw: RawTable, chosen: Mapping[str, Sequence[str]], shape: Seq
                 f"the columns {listed(list(names))} may each be the {role}",
                 f"{option('columns', f'{role}=____')}" + ("" if role in shape else f", or {role}= for none"),
                 code="twice-named",
-                path=raw.path,
             )
 
 

@@ -121,8 +121,7 @@ def a_row_each(
     frame = raw.frame.select(*columns.values(), *ballots, nothing.alias(SAYS_NOTHING))
     roles |= {role: name for role in (*KEYS, *BESIDE) if (name := source.applied.one(role))}
     table = replace(raw, frame=frame, roles=roles)
-    with raw.reading():
-        counted = frame.select((~pl.col(SAYS_NOTHING)).sum(), pl.len().alias("rows")).collect(engine="streaming")
+    counted = raw.collect(frame.select((~pl.col(SAYS_NOTHING)).sum(), pl.len().alias("rows")))
     count, rows = counted.row(0)
     counts = {"ballots": count, **({"left out": rows - count} if rows > count else {})}
     return ReadTable(table, source.applied, (*parts, *weighed), counts, tuple(source.notes))
@@ -155,10 +154,7 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
         if name := reading.one(role):
             value = checked_weights(source, name, role)
             columns[role] = value.alias(role)
-            with raw.reading():
-                facts = raw.frame.select(value.sum(), (value == 0).sum().alias("0"), pl.len()).collect(
-                    engine="streaming"
-                )
+            facts = raw.collect(raw.frame.select(value.sum(), (value == 0).sum().alias("0"), pl.len()))
             total, zero, rows = facts.row(0)
             if zero:
                 source.notes.append(f"rankbench leaves out {count_text(zero, 'row', f'whose {short_repr(name)} is 0')}")

@@ -27,9 +27,8 @@ def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str)
     cells = first_cells(source.raw, list(keys))
     odd = [name for name, texts in cells.items() if len(texts) > 2 and numbers_rows(texts)]
     if how == "place":
-        with source.raw.reading():
-            below = [(key.is_finite() & (key > len(keys))).any().alias(name) for name, key in keys.items()]
-            found = source.raw.frame.select(below).collect(engine="streaming").row(0, named=True)
+        below = [(key.is_finite() & (key > len(keys))).any().alias(name) for name, key in keys.items()]
+        found = source.raw.collect(source.raw.frame.select(below)).row(0, named=True)
         odd += [name for name, some in found.items() if some and name not in odd]
     if odd:
         raise Unread(
@@ -37,7 +36,6 @@ def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str)
             f"{option('columns', names_text({'ignore': tuple(odd)}))}, or count=____ or judge=____; items=____|____ "
             "names items",
             code="index",
-            path=source.raw.path,
             column=odd[0],
         )
 
@@ -45,9 +43,8 @@ def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str)
 def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int, str]) -> Unread:
     """Return the question of what words among places mean."""
     raw, name = source.raw, found[1]
-    with raw.reading():
-        rows = raw.frame.filter(odd[name]).group_by(text_of(name).alias("word")).len()
-        words = rows.sort("len", "word", descending=[True, False]).head(_SHOWN + 1).collect(engine="streaming").rows()
+    rows = raw.frame.filter(odd[name]).group_by(text_of(name).alias("word")).len()
+    words = raw.collect(rows.sort("len", "word", descending=[True, False]).head(_SHOWN + 1)).rows()
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
     path, row = raw.place(found[0] + 1)
     return Unread(
@@ -64,15 +61,13 @@ def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int
 def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str]) -> None:
     """Ask where an item has two rows in one ballot: a column that tells them apart is not read."""
     raw, key = source.raw, [*keys, "\0item"]
-    with raw.reading():
-        again = rows.group_by(key).len().filter(pl.col("len") > 1).collect(engine="streaming")
-        if not again.height:
-            return
-        pairs = rows.join(again.lazy(), on=key, how="semi").group_by(key).agg(pl.col(ROW).bottom_k(2).sort())
-        found = pairs.sort(pl.col(ROW).list.get(1)).head(1).collect(engine="streaming")
+    again = raw.collect(rows.group_by(key).len().filter(pl.col("len") > 1))
+    if not again.height:
+        return
+    pairs = rows.join(again.lazy(), on=key, how="semi").group_by(key).agg(pl.col(ROW).bottom_k(2).sort())
+    found = raw.collect(pairs.sort(pl.col(ROW).list.get(1)).head(1))
     *names, item, pair = found.row(0)
-    with raw.reading():
-        both = [first_cells(replace(raw, frame=raw.frame.slice(at, 1)), source.unread) for at in pair]
+    both = [first_cells(replace(raw, frame=raw.frame.slice(at, 1)), source.unread) for at in pair]
     differ = [name for name in both[0] if both[0][name] != both[1][name]]
     path, row = raw.place(pair[1] + 1)
     other = raw.place(pair[0] + 1)[1]
@@ -95,8 +90,7 @@ def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str],
         uneven = rows.with_columns(first=value.first().over(keys, order_by=ROW)).filter(
             value.ne_missing(pl.col("first"))
         )
-        with source.raw.reading():
-            row = uneven.select(pl.col(ROW).min()).collect(engine="streaming").item()
+        row = source.raw.collect(uneven.select(pl.col(ROW).min())).item()
         if row is not None:
             path, place = source.raw.place(row + 1)
             name = source.applied.one(role)
@@ -119,20 +113,19 @@ def refuse_unread_key(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[s
     if not names:
         return
     columns = [f"{UNREAD}{name}" for name in names]
-    with raw.reading():
-        ballots = rows.group_by(keys).agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
-        within = [((pl.col(name) > 1) & (pl.col(name) < pl.col(ROW))).any() for name in columns]
-        several = ballots.select(within).collect(engine="streaming").row(0)
-        items = rows.group_by("\0item").agg(pl.col(columns).n_unique())
-        moves = items.select((pl.col(columns) > 1).any()).collect(engine="streaming").row(0)
-        tied = (
-            rows.filter(pl.col(value).is_finite())
-            .group_by(*keys, value)
-            .agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
-        )
-        tied = tied.filter(pl.col(ROW) > 1)
-        parts = tied.select((pl.col(name) == pl.col(ROW)).all() & (pl.len() > 0) for name in columns)
-        splits = parts.collect(engine="streaming").row(0)
+    ballots = rows.group_by(keys).agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
+    within = [((pl.col(name) > 1) & (pl.col(name) < pl.col(ROW))).any() for name in columns]
+    several = raw.collect(ballots.select(within)).row(0)
+    items = rows.group_by("\0item").agg(pl.col(columns).n_unique())
+    moves = raw.collect(items.select((pl.col(columns) > 1).any())).row(0)
+    tied = (
+        rows.filter(pl.col(value).is_finite())
+        .group_by(*keys, value)
+        .agg(pl.col(columns).n_unique(), pl.len().alias(ROW))
+    )
+    tied = tied.filter(pl.col(ROW) > 1)
+    parts = tied.select((pl.col(name) == pl.col(ROW)).all() & (pl.len() > 0) for name in columns)
+    splits = raw.collect(parts).row(0)
     odd = [
         name
         for at, name in enumerate(names)
@@ -146,6 +139,5 @@ def refuse_unread_key(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[s
             f"{names_text({'query': (*query, odd[0])})} if each value is another query, "
             f"{names_text({'ignore': tuple(odd)})} for what says nothing of the result",
             code="second-key",
-            path=raw.path,
             column=odd[0],
         )

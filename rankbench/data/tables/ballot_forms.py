@@ -74,7 +74,6 @@ def read_ballots(raw: RawTable, reading: Reading) -> ReadTable:
             f"{option('columns', 'ranking=____')}, or ranks=____|____, or items=____|____,cells=place, or "
             "query=____,item=____ with place=____ (less is better) or points=____ (more is better)",
             code="roles",
-            path=raw.path,
         )
     form = forms[0]
     if form == "ranking":
@@ -98,7 +97,7 @@ def of_rankings(source: BallotSource) -> ReadTable:
         blank = says(text_of(name), source.words("missing")) & is_nothing(text_of(name))
         raw = only_rows(raw, ~blank)
     elif not isinstance(raw.schema()[name], pl.List):
-        raise InputError(f"the column holds {raw.schema()[name]}, not rankings", path=raw.path, column=name)
+        raise InputError(f"the column holds {raw.schema()[name]}, not rankings", column=name)
     names = ranked_names(raw, name)
     _refuse_nameless(raw, name, names, source)
     words = [word.lower() for word in source.words("missing")]
@@ -110,16 +109,14 @@ def of_rankings(source: BallotSource) -> ReadTable:
     _refuse_counted(raw, name, found, reading)
     # A list is one, however short: a text of one name may be several, with a sign between them that is not known.
     is_list = pl.col(name).str.starts_with("[") if raw.schema()[name] == pl.String else pl.lit(value=True)
-    with raw.reading():
-        facts = raw.frame.select((is_list | (left.list.len() > 1)).any(), (left.list.len() == 0).sum().alias("empty"))
-        ranked, empty = facts.collect(engine="streaming").row(0)
+    facts = raw.frame.select((is_list | (left.list.len() > 1)).any(), (left.list.len() == 0).sum().alias("empty"))
+    ranked, empty = raw.collect(facts).row(0)
     if not ranked:
         raise Unread(
             "no cell ranks two items",
             "a ranking is a>b=c, the best first and = between tied ones, or JSON; "
             f"{option('columns', 'ranks=____|____')} reads a column for each rank",
             code="ranking",
-            path=raw.path,
             column=name,
         )
     if empty:
@@ -151,9 +148,8 @@ def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSou
     found = first_row(raw, {name: names.list.eval(bad).list.any()})
     if found is None:
         return
-    with raw.reading():
-        cell = raw.frame.slice(found[0], 1).select(names.list.eval(pl.element().filter(bad)).list.first())
-        word = cell.collect().item()
+    cell = raw.frame.slice(found[0], 1).select(names.list.eval(pl.element().filter(bad)).list.first())
+    word = raw.collect(cell).item()
     path, row = raw.place(found[0] + 1)
     if not word:
         raise Unread(
@@ -177,9 +173,8 @@ def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSou
 
 def _items(raw: RawTable, names: pl.Expr) -> list[str]:
     """Return the different names in lists of them, sorted."""
-    with raw.reading():
-        rows = raw.frame.select(item=names).explode("item", empty_as_null=False).unique().drop_nulls()
-        return rows.collect(engine="streaming")["item"].sort().to_list()
+    rows = raw.frame.select(item=names).explode("item", empty_as_null=False).unique().drop_nulls()
+    return raw.collect(rows)["item"].sort().to_list()
 
 
 def _refuse_signs(raw: RawTable, name: str, items: Sequence[str]) -> None:
@@ -187,9 +182,8 @@ def _refuse_signs(raw: RawTable, name: str, items: Sequence[str]) -> None:
     text, known = text_of(name), set(items)
     several = [item for item in items if known & {part.strip() for part in re.split(_OTHER_SIGNS, item)} - {item}]
     bare = ~text.str.contains(r'^["\[]') & ~text.str.contains(_SIGNS) & text.str.contains(_OTHER_SIGNS)
-    with raw.reading():
-        beside = raw.frame.filter(text.str.contains(_SIGNS)).select(item=ranked_names(raw, name))
-        named = beside.explode("item", empty_as_null=False).unique().collect(engine="streaming")["item"].to_list()
+    beside = raw.frame.filter(text.str.contains(_SIGNS)).select(item=ranked_names(raw, name))
+    named = raw.collect(beside.explode("item", empty_as_null=False).unique())["item"].to_list()
     odd = ranked_names(raw, name).list.eval(pl.element().is_in(several)).list.any() | (bare & ~text.is_in(named))
     if (found := first_row(raw, {name: odd})) is not None:
         path, row = raw.place(found[0] + 1)
@@ -215,9 +209,8 @@ def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Rea
     if not odd and isinstance(raw.schema()[name], pl.String):
         text = text_of(name)
         ends = (r"^\d+(?:\.\d+)?\s*[:*\u00d7]", r"[:*\u00d7]\s*\d+(?:\.\d+)?$")
-        with raw.reading():
-            every = [text.str.contains(end).all().alias(end) for end in ends]
-            facts = raw.frame.select(*every, text.first().alias(ROW)).collect(engine="streaming").row(0)
+        every = [text.str.contains(end).all().alias(end) for end in ends]
+        facts = raw.collect(raw.frame.select(*every, text.first().alias(ROW))).row(0)
         odd = facts[2] if facts[2] and any(facts[:2]) else ""
     if odd:
         raise Unread(
@@ -225,7 +218,6 @@ def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Rea
             f"write counts in a column of their own ({option('columns', 'count=____')}), or "
             f"{option('columns', 'alike=keep')} if it is part of the name",
             code="counted",
-            path=raw.path,
             column=name,
         )
 
@@ -243,11 +235,7 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
     ranks = reading.all("ranks")
     if len(ranks) < 2:
         raise Unread(
-            "ranks are two columns at least",
-            option("columns", "ranks=____|____"),
-            code="roles",
-            path=raw.path,
-            column=ranks[0],
+            "ranks are two columns at least", option("columns", "ranks=____|____"), code="roles", column=ranks[0]
         )
     refuse_blanks(raw, ranks, with_empty(reading), gone="such ranks")  # ranks behind the last are empty
     names, notes = whole_names(raw, ranks)
@@ -259,9 +247,8 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
     frame = frame.with_columns(pl.concat_list(cells).list.drop_nulls().alias("\0named"))
     frame = frame.with_columns(pl.col("\0named").list.unique(maintain_order=True).alias("\0ranking"))
     source = replace(source, raw=(raw := replace(raw, frame=frame)))
-    with raw.reading():
-        every = pl.concat([raw.frame.select(item=pl.col(cell)).unique() for cell in cells]).unique().drop_nulls()
-        found = every.collect(engine="streaming")["item"].sort().to_list()
+    every = pl.concat([raw.frame.select(item=pl.col(cell)).unique() for cell in cells]).unique().drop_nulls()
+    found = raw.collect(every)["item"].sort().to_list()
     refuse_alike(found, reading, raw, ranks[0])
     if found and all(re.fullmatch(r"-?\d+", item) for item in found):
         _refuse_numbers(source, ranks)
@@ -273,9 +260,8 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
         "repeated item": (known - ranked).sum(),
         "empty ballot": (ranked == 0).sum(),
     }
-    with raw.reading():
-        frame = raw.frame.select(fact.alias(noun) for noun, fact in facts.items())
-        counts = frame.collect(engine="streaming").row(0, named=True)
+    frame = raw.frame.select(fact.alias(noun) for noun, fact in facts.items())
+    counts = raw.collect(frame).row(0, named=True)
     parts = [f"leaves out {count_text(n, noun)}" for noun, n in counts.items() if n and noun != "closes up"]
     if gaps := counts["closes up"]:
         parts.insert(0, f"closes up {count_text(gaps, 'rank', 'without a name')}")
@@ -296,7 +282,6 @@ def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
             f"{option('columns', names_text({'ranks': tuple(ranks)}))} if they are names; items=____|____,cells=place "
             "if each column is an item",
             code="numbers",
-            path=source.raw.path,
             column=ranks[0],
         )
 
@@ -311,6 +296,5 @@ def _refuse_other_ranks(source: BallotSource, ranks: Sequence[str], items: Seque
                 f"{short_repr(name)} names the same items as {listed(ranks[:3])}, and is not read: is it a rank?",
                 f"{option('columns', names_text({'ranks': (*ranks, '____')}))}, or {names_text({'ignore': (name,)})}",
                 code="third",
-                path=source.raw.path,
                 column=name,
             )

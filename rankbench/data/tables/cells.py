@@ -155,15 +155,13 @@ def first_row(raw: RawTable, cases: Mapping[str, pl.Expr]) -> tuple[int, str] | 
     if not cases:
         return None
     facts = [pl.col(ROW).filter(case).min().alias(str(at)) for at, case in enumerate(cases.values())]
-    with raw.reading():
-        found = raw.frame.with_row_index(ROW).select(facts).collect(engine="streaming").row(0)
+    found = raw.collect(raw.frame.with_row_index(ROW).select(facts)).row(0)
     return min(((row, name) for row, name in zip(found, cases, strict=True) if row is not None), default=None)
 
 
 def cell_at(raw: RawTable, row: int, name: str) -> str:
     """Return a cell as text."""
-    with raw.reading():
-        return str(raw.frame.slice(row, 1).select(text_of(name)).collect().item())
+    return str(raw.collect(raw.frame.slice(row, 1).select(text_of(name))).item())
 
 
 def only_rows(raw: RawTable, kept: pl.Expr) -> RawTable:
@@ -204,8 +202,7 @@ def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr]
     form = r"^-?\d{1,15}(\.0*)?$"
     whole = pl.all_horizontal((is_nothing(text) | text.str.contains(form)).all() for text in texts.values())
     points = [text.str.contains(r"^-?\d{1,15}\.0*$").any().alias(name) for name, text in texts.items()]
-    with raw.reading():
-        all_whole, *written = raw.frame.select(whole.alias(ROW), *points).collect(engine="streaming").row(0)
+    all_whole, *written = raw.collect(raw.frame.select(whole.alias(ROW), *points)).row(0)
     changed = [name for name, some in zip(names, written, strict=True) if all_whole and some]
     found = {name: text.str.replace(r"\.0*$", "") if name in changed else text for name, text in texts.items()}
     return found, [f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}"] if changed else []

@@ -50,7 +50,7 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
     raw, reading, items = source.raw, source.reading, source.reading.all("items")
     picks = [role for role in _PLACES if reading.one(role)]
     if len(items) < 2:
-        raise Unread("one item alone is no contest", option("columns", "items=____|____"), code="roles", path=raw.path)
+        raise Unread("one item alone is no contest", option("columns", "items=____|____"), code="roles")
     refuse_blanks(raw, [*items, *(reading.one(role) for role in picks)], reading, more=("tie",))
     raw, gone = _without_missing(source, [*items, *(reading.one(role) for role in picks)])
     names, notes = whole_names(raw, items)
@@ -76,8 +76,7 @@ def _without_missing(source: BallotSource, names: Sequence[str]) -> tuple[RawTab
     if not missing:
         return raw, 0
     left = pl.any_horizontal(says(text_of(name), missing) for name in names)
-    with raw.reading():
-        gone = raw.frame.select(left.sum()).collect(engine="streaming").item()
+    gone = raw.collect(raw.frame.select(left.sum())).item()
     return only_rows(raw, ~left), gone
 
 
@@ -104,9 +103,8 @@ def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) 
 
 def _items(raw: RawTable, names: Mapping[str, pl.Expr]) -> list[str]:
     """Return the names of the items, sorted."""
-    with raw.reading():
-        parts = [raw.frame.select(item=text).unique() for text in names.values()]
-        return pl.concat(parts).unique().collect(engine="streaming")["item"].sort().to_list()
+    parts = [raw.frame.select(item=text).unique() for text in names.values()]
+    return raw.collect(pl.concat(parts).unique())["item"].sort().to_list()
 
 
 def _own_words(columns: Sequence[str]) -> dict[str, str]:
@@ -144,11 +142,10 @@ def _how(
         _refuse_words(source, picks, names, told)
         return told
     ties, cells = _ties(source), [reading.one(role) for role in picks]
-    with raw.reading():
-        every = pl.concat([raw.frame.select(word=name_of(cell)).unique() for cell in cells]).unique()
-        words = every.filter(~says(pl.col("word"), ties)).head(len(names) + 1).collect(engine="streaming")["word"]
-        fit = [says(text_of(cell), ties) | pl.any_horizontal(_is_item(cell, names)) for cell in cells]
-        by_item = all(raw.frame.select(one.all() for one in fit).collect(engine="streaming").row(0)) and len(words) > 0
+    every = pl.concat([raw.frame.select(word=name_of(cell)).unique() for cell in cells]).unique()
+    words = raw.collect(every.filter(~says(pl.col("word"), ties)).head(len(names) + 1))["word"]
+    fit = [says(text_of(cell), ties) | pl.any_horizontal(_is_item(cell, names)) for cell in cells]
+    by_item = all(raw.collect(raw.frame.select(one.all() for one in fit)).row(0)) and len(words) > 0
     ways = {} if "name" in reading.words else _column_words(list(names), {word.lower() for word in words.to_list()})
     own = {word.lower() for word in (*ties, *(word for some in ways.values() for word in some))}
     if (ways and by_item) or ((ways or by_item) and any(item.lower() in own for item in items)):
@@ -156,7 +153,6 @@ def _how(
             f"the words of {listed(cells)} are names of items, and mean columns or ties as well",
             f"{option('words', names_text({name: ('____',) for name in names}))}; or name=* if all are names of items",
             code="ambiguous",
-            path=raw.path,
             column=cells[0],
         )
     if not ways and not by_item:
@@ -184,10 +180,10 @@ def _refuse_words(
     for name in told:
         if name not in names:
             what = f"words: {name!r} is none of the columns of items{nearest(name, [*names, 'tie', 'missing'])}"
-            raise InputError(what, path=source.raw.path)
+            raise InputError(what)
     known = [word for words in (*told.values(), _ties(source)) for word in words]
     if twice := [word for word in known if [other.lower() for other in known].count(word.lower()) > 1]:
-        raise InputError(f"words: {twice[0]!r} means several columns, or a tie", path=source.raw.path)
+        raise InputError(f"words: {twice[0]!r} means several columns, or a tie")
     cases = {source.reading.one(role): ~says(text_of(source.reading.one(role)), known) for role in picks}
     if (found := first_row(source.raw, cases)) is not None:
         path, row = source.raw.place(found[0] + 1)
@@ -205,17 +201,15 @@ def _refuse_words(
 def _no_words(source: BallotSource, cells: Sequence[str], names: Mapping[str, pl.Expr]) -> Unread:
     """Return the question of what the words of the best and the worst mean."""
     raw = source.raw
-    with raw.reading():
-        said = pl.concat([raw.frame.select(word=text_of(cell)) for cell in cells])
-        counted = said.group_by("word").len().sort("len", "word", descending=[True, False]).head(_SHOWN)
-        words = counted.collect(engine="streaming").rows()
+    said = pl.concat([raw.frame.select(word=text_of(cell)) for cell in cells])
+    counted = said.group_by("word").len().sort("len", "word", descending=[True, False]).head(_SHOWN)
+    words = raw.collect(counted).rows()
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words)
     return Unread(
         f"{listed(cells)} say {shown}: neither names of the items of a row, nor of their columns; or capitals differ",
         f"{option('words')} "
         f"{names_text({**{name: ('____',) for name in names}, 'tie': ('____',), 'missing': ('____',)})}",
         code="words",
-        path=raw.path,
         column=cells[0],
     )
 
@@ -318,11 +312,10 @@ class _Contest:
     def _refuse_many(self, count: pl.Expr) -> None:
         """Refuse counts of more rows than are held one by one."""
         raw = self.source.raw
-        with raw.reading():
-            total = raw.frame.select(count.sum()).collect(engine="streaming").item()
+        total = raw.collect(raw.frame.select(count.sum())).item()
         if total > MOST_VOTES:
             what = f"counts add up to {total:,.0f} rows of several items, and at most {MOST_VOTES:,} are read"
-            raise InputError(what, path=raw.path, column=self.source.applied.one("count"))
+            raise InputError(what, column=self.source.applied.one("count"))
 
     def _votes(self, frame: pl.LazyFrame, beside: Collection[str]) -> pl.LazyFrame:
         """Return the pairs of each row, as many for each; those that nobody compared are to be left out."""
@@ -342,8 +335,7 @@ class _Contest:
     def _counts(self, frame: pl.LazyFrame) -> dict[str, int]:
         """Return how many rows there are, and how many of them are ties of all."""
         kept = ~pl.col("\0out")
-        with self.source.raw.reading():
-            facts = frame.select(kept.sum(), (kept & pl.col("\0tied")).sum().alias("ties")).collect(engine="streaming")
+        facts = self.source.raw.collect(frame.select(kept.sum(), (kept & pl.col("\0tied")).sum().alias("ties")))
         rows, ties = facts.row(0)
         return {"rows": rows, "ties": ties}
 

@@ -66,14 +66,12 @@ def refuse_blanks(
     facts = raw.frame.with_row_index("\0row").select(
         pl.col("\0row").filter(bad).min().alias(name) for name, bad in blank.items()
     )
-    with raw.reading():
-        found = facts.collect(engine="streaming").row(0, named=True)
+    found = raw.collect(facts).row(0, named=True)
     rows = {name: row for name, row in found.items() if row is not None}
     if not rows:
         return
     name = min(rows, key=rows.__getitem__)
-    with raw.reading():
-        cell = raw.frame.slice(rows[name], 1).select(text_of(name)).collect().item()
+    cell = raw.collect(raw.frame.slice(rows[name], 1).select(text_of(name))).item()
     raise blank_cell(cell, *raw.place(rows[name] + 1), name, more=more, gone=gone)
 
 
@@ -122,18 +120,18 @@ def refuse_code(
         return
     groups = [list(values)] if together else [[name] for name in values]
     for names in groups:
-        with raw.reading():
-            columns = raw.frame.select(values[name].alias(str(at)) for at, name in enumerate(names))
-            facts = columns.select(
+        columns = raw.frame.select(values[name].alias(str(at)) for at, name in enumerate(names))
+        facts = raw.collect(
+            columns.select(
                 [f(pl.col(str(at))).alias(f"{at} {key}") for at in range(len(names)) for key, f in _EXTREMES.items()]
-            ).collect(engine="streaming")
+            )
+        )
         row = facts.row(0)
         some = sorted({value for value in row if value is not None})
         odd = code_among(some, places=places)
         if odd is None:
             continue
-        with raw.reading():
-            count = columns.select(pl.sum_horizontal((pl.all() == odd).sum())).collect(engine="streaming").item()
+        count = raw.collect(columns.select(pl.sum_horizontal((pl.all() == odd).sum()))).item()
         rest = [value for value in some if value != odd]
         # Two numbers of one column have two keys.
         shown = list(dict.fromkeys(name.rstrip("\0") for name in names))
@@ -143,7 +141,6 @@ def refuse_code(
             f"{option('words', f'missing={odd:g}')} leaves such rows out; {option('words', 'missing=')} (empty cells "
             "alone say missing) reads it as a number",
             code="code",
-            path=raw.path,
             column=names[0],
         )
 
@@ -195,8 +192,7 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
             facts.append(pl.when(all_whole).then(text.filter(grouped).first()).alias(f"{name} {mark}"))
     if not facts:
         return
-    with raw.reading():
-        row = raw.frame.select(facts).collect(engine="streaming").row(0)
+    row = raw.collect(raw.frame.select(facts)).row(0)
     for at, cell in enumerate(row):
         if cell is not None:
             how = option("columns", f'numbers="{("1,234.5", "1.234,5")[at % 2]}"')
@@ -204,7 +200,6 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
                 f"{short_repr(cell)} may be a thousand and more, or below a thousand: "
                 f"{how} says how 1234.5 is written (or numbers=1234.5)",
                 code="number-form",
-                path=raw.path,
                 column=texts[at // 2],
             )
 
@@ -228,7 +223,6 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
                 f"{short_repr(other)} and {short_repr(name)} may be one name or two: write it in one way, or say "
                 f"{option('columns', 'alike=keep')}, which keeps them apart",
                 code="alike",
-                path=raw.path,
                 column=column,
             )
 
@@ -239,10 +233,7 @@ def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> d
     flat = [name for name in names if is_flat(schema[name])]
     if not flat:
         return {}
-    with raw.reading():
-        return (
-            raw.frame.head(rows).select(text_of(name).alias(name) for name in flat).collect().to_dict(as_series=False)
-        )
+    return raw.collect(raw.frame.head(rows).select(text_of(name).alias(name) for name in flat)).to_dict(as_series=False)
 
 
 def looks(cells: Sequence[str]) -> str:
@@ -303,7 +294,6 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
             "ROLE=NAME, as count=____ (how many votes a row is), weight=____ (of one vote), time=____",
             code="unread",
             shown=shown_columns(facts),
-            path=raw.path,
         )
 
 
@@ -354,6 +344,5 @@ def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], re
             f"{option('columns', names_text({'items': (*sides, *third)}) + ',best=____')} for the best of all; "
             f"{names_text({'ignore': tuple(third)})} to leave {it} out",
             code="third",
-            path=raw.path,
             column=third[0],
         )

@@ -53,19 +53,16 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
     refuse_blanks(raw, roles.values(), reading)
     if missing := reading.words.get("missing"):
         left = pl.any_horizontal(says(text_of(name), missing) for name in roles.values())
-        with raw.reading():
-            gone = raw.frame.select(left.sum()).collect(engine="streaming").item()
+        gone = raw.collect(raw.frame.select(left.sum())).item()
         raw = only_rows(raw, ~left)
         notes += [f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing"] if gone else []
     for name in (roles["position"], roles["clicked"]):
         refuse_code(raw, {name: number_of(text_of(name))}, reading)
     raw = _with_names(raw, [roles[role] for role in ("session", "query", "doc") if role in roles], notes)
-    with raw.reading():
-        docs = raw.frame.select(roles["doc"]).unique().collect(engine="streaming").to_series().drop_nulls().sort()
+    docs = raw.collect(raw.frame.select(roles["doc"]).unique()).to_series().drop_nulls().sort()
     refuse_alike(docs.to_list(), reading, raw, roles["doc"])
     lists, facts = _shown_lists(raw, roles)
-    with raw.reading():
-        count = lists.frame.select(pl.len()).collect(engine="streaming").item()
+    count = raw.collect(lists.frame.select(pl.len())).item()
     counts = {"shown": facts["rows"], "clicked": facts["clicks"], "lists": count}
     first = f"position from {1 if facts['lowest'] else 0}"
     line = f"{roles['session']}, {first}, {roles['doc']}, clicked {facts['clicks']:,} of {facts['rows']:,}"
@@ -122,8 +119,7 @@ def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
     columns = {"query_id": query, "session_id": pl.col(roles["session"])}
     columns |= {role: pl.col(roles[role]) for role in ("shown", "clicked", "part") if role in roles}
     frame = raw.frame.select(**columns)
-    with raw.reading():
-        count = frame.select(pl.len()).collect(engine="streaming").item()
+    count = raw.collect(frame.select(pl.len())).item()
     line = ", ".join(name for role, name in roles.items() if role != "part")
     table = replace(raw, frame=frame, roles=roles)
     return ReadTable(table, applied, (line, count_text(count, "list")), {"lists": count}, tuple(notes))
@@ -170,8 +166,7 @@ def _shown_lists(raw: RawTable, roles: Mapping[str, str]) -> tuple[RawTable, dic
         clicked.sum().alias("clicks"),
         pl.len().alias("rows"),
     )
-    with raw.reading():
-        facts = looked_at.collect(engine="streaming").row(0, named=True)
+    facts = raw.collect(looked_at).row(0, named=True)
     bad = min((role for role in wrong if facts[role] is not None), key=facts.__getitem__, default=None)
     if bad is not None:
         raise _refusal(raw, roles, bad, facts[bad])
@@ -207,8 +202,7 @@ def _refusal(raw: RawTable, roles: Mapping[str, str], bad: str, row: int) -> Inp
         return InputError(TOO_LONG.format("of a query, session or doc"), path=path, row=number)
     if bad == "null":
         return InputError(WITH_NULL.format("of a query, session or doc"), path=path, row=number)
-    with raw.reading():
-        value = raw.frame.slice(row, 1).select(pl.col(roles[bad])).collect().item()
+    value = raw.collect(raw.frame.slice(row, 1).select(pl.col(roles[bad]))).item()
     what = {
         "position": "is no position: a whole number, 1 (or 0) at the top",
         "clicked": "does not say whether there was a click: 1 or 0, true or false",

@@ -62,7 +62,6 @@ def of_matrix(source: BallotSource) -> ReadTable:
             f"{listed(reading.all('items')[:3])} hold places, or points?",
             f"{option('columns', 'cells=place')} if less is better, cells=points if more is",
             code="roles",
-            path=raw.path,
         )
     labels = _labels(source)
     keys = _keys_of(source, list(labels), how, empty=True)
@@ -108,14 +107,11 @@ def _labels(source: BallotSource) -> dict[str, str]:
     if twice:
         raise InputError(
             f"{listed(twice[:3])} would be items of one name, or of none: name the columns instead of a pattern",
-            path=source.raw.path,
             column=twice[0],
         )
     refuse_alike(found.values(), source.reading, source.raw, columns[0])
     if len(found) < 2:
-        raise Unread(
-            "one item alone is no ballot", option("columns", "items=____|____"), code="roles", path=source.raw.path
-        )
+        raise Unread("one item alone is no ballot", option("columns", "items=____|____"), code="roles")
     return found
 
 
@@ -130,7 +126,6 @@ def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
             "ballots of a row for each item need the item, and the query or the judge that it is of",
             f"{option('columns', 'query=____,item=____,' + names_text({form: columns}))}",
             code="roles",
-            path=raw.path,
         )
     names = [*(reading.one(role) for role in keys), item]
     refuse_blanks(raw, names, reading)
@@ -139,15 +134,13 @@ def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
     out = pl.all_horizontal(value.is_null() for value in values.values())
     if words := source.words("missing"):
         out |= pl.any_horizontal(says(text_of(name), words) for name in names)
-    with raw.reading():
-        gone = raw.frame.select(out.sum()).collect(engine="streaming").item()
+    gone = raw.collect(raw.frame.select(out.sum())).item()
     source = replace(source, raw=only_rows(raw, ~out))
     rows, beside = _rows(source, keys, values)
     by = [f"\0{role}" for role in keys]
     refuse_items_twice(source, rows, by)
     refuse_uneven(source, rows, by, beside)
-    with raw.reading():
-        items = rows.select("\0item").unique().collect(engine="streaming").to_series().sort().to_list()
+    items = raw.collect(rows.select("\0item").unique()).to_series().sort().to_list()
     refuse_alike(items, reading, raw, item)
     if not many:
         refuse_unread_key(source, rows, by, columns[0])
@@ -288,8 +281,7 @@ def _read(
 
 def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
     """Return what the weights, or the counts, of ballots sum to."""
-    with table.reading():
-        facts = table.frame.select(pl.len(), pl.col(role).sum().alias("total")).collect(engine="streaming")
+    facts = table.collect(table.frame.select(pl.len(), pl.col(role).sum().alias("total")))
     rows, total = facts.row(0)
     return weight_text(source.applied.one(role), role, rows, total)
 
@@ -297,8 +289,7 @@ def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
 def _ballot_count(source: BallotSource, ballots: pl.LazyFrame, *, places: bool) -> int:
     """Return how many ballots there are, by the column ``low`` of their lowest places; note where that is not 1."""
     low = pl.col("low")
-    with source.raw.reading():
-        facts = ballots.select(pl.len(), ((low != 1) & low.is_finite()).sum()).collect(engine="streaming")
+    facts = source.raw.collect(ballots.select(pl.len(), ((low != 1) & low.is_finite()).sum()))
     count, late = facts.row(0)
     if places and late:
         what = count_text(late, "ballot", "whose lowest is not 1")
@@ -308,6 +299,5 @@ def _ballot_count(source: BallotSource, ballots: pl.LazyFrame, *, places: bool) 
 
 def _counted(raw: RawTable, cases: Mapping[str, pl.Expr]) -> int:
     """Return in how many cells some cases are true."""
-    with raw.reading():
-        some = raw.frame.select(case.sum().alias(name) for name, case in cases.items()).collect(engine="streaming")
+    some = raw.collect(raw.frame.select(case.sum().alias(name) for name, case in cases.items()))
     return int(sum(some.row(0)))

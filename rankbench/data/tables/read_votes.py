@@ -94,13 +94,12 @@ def _refuse_unused(raw: RawTable, reading: Reading) -> None:
         if (name := reading.one(role)) and not any(map(reading.one, others)):
             what = f"{short_repr(name)} is the {role}, which is read beside {listed(list(others))} alone"
             step = f"{option('columns', f'{role}=')} reads the votes without it"
-            raise Unread(what, step, code="roles", path=raw.path, column=name)
+            raise Unread(what, step, code="roles", column=name)
     if outcome_roles(reading) == ("winner", "loser") and reading.has("left", "right"):
         raise Unread(
             "two items are told twice, as left and right and as winner and loser",
             f"{option('columns', 'loser=')} or {option('columns', 'left=,right=')}",
             code="roles",
-            path=raw.path,
         )
 
 
@@ -145,9 +144,8 @@ def outcome_disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
     first, other = outcome_of(reading), outcome_of(says_too)
     out = pl.any_horizontal(first.missing, *_Votes(raw, reading).left_out().values())
     differ = (first.lead.sign() != other.lead.sign()).fill_null(value=True) & ~out.fill_null(value=False)
-    with raw.reading():
-        frame = with_numbers(with_numbers(raw.frame, reading), says_too)
-        rows = frame.with_row_index(_OUT).filter(differ).select(_OUT).head(1).collect(engine="streaming")
+    frame = with_numbers(with_numbers(raw.frame, reading), says_too)
+    rows = raw.collect(frame.with_row_index(_OUT).filter(differ).select(_OUT).head(1))
     for row in rows[_OUT]:
         both = listed([name for names in agree.values() for name in names])
         place = raw.place(row + 1)[1]
@@ -161,7 +159,7 @@ def _a_row_each(raw: RawTable, reading: Reading) -> tuple[RawTable, Reading]:
     if len(winners) < 2:
         return raw, reading
     if reading.one("loser"):
-        raise InputError(f"beside a loser there is one winner, not {listed(list(winners))}", path=raw.path)
+        raise InputError(f"beside a loser there is one winner, not {listed(list(winners))}")
     name, judge = " | ".join(winners), "\0judge"
     several = pl.concat_list([text_of(winner) for winner in winners]).alias(name)
     judges = pl.lit(pl.Series([list(winners)])).first().alias(judge)
@@ -248,8 +246,7 @@ class _Votes:
 
         Polars takes long to plan a query in which a long expression stands often.
         """
-        with self.raw.reading():
-            outcome = once_per_cell(frame, outcome)
+        outcome = once_per_cell(frame, outcome)
         missing = outcome.missing.fill_null(value=False)
         out = (missing if self.out is None else self.out | missing).alias(_OUT)
         frame = frame.with_columns(out, outcome.lead.alias(_LEAD), against.alias(_AGAINST))
@@ -279,8 +276,7 @@ class _Votes:
             sums.append(kept.sum().alias("rows"))
         if not sums:
             return {}
-        with self.raw.reading():
-            found = self.raw.frame.select(sums).collect(engine="streaming").row(0, named=True)
+        found = self.raw.collect(self.raw.frame.select(sums)).row(0, named=True)
         for at, which in enumerate(gone):
             if count := found.pop(f"{_OUT}{at}"):
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
@@ -307,8 +303,7 @@ class _Votes:
     def no_number(self, role: str, row: int) -> Unread:
         """Return the error of a weight or a count that is none."""
         name = self.reading.one(role)
-        with self.raw.reading():
-            cell = self.raw.frame.slice(row, 1).select(text_of(name)).collect().item()
+        cell = self.raw.collect(self.raw.frame.slice(row, 1).select(text_of(name))).item()
         what = "positive and finite number" if role == "weight" else "whole number of votes"
         path, place = self.raw.place(row + 1)
         step = f"{option('columns', f'{role}=')} counts each row once" + "; weight=NAME is the weight of one vote" * (
@@ -318,18 +313,16 @@ class _Votes:
 
     def refuse_items(self, out: pl.Expr | None, items: Collection[str]) -> None:
         """Ask about names of items that say nothing, are flags, are alike, or stand in a third column too."""
-        sides, missing = self.sides, {word.lower() for word in self.reading.words.get("missing", ())}
-        if any(name.lower() in EMPTY and name.lower() not in missing for name in items):
-            refuse_blanks(self.raw, sides, self.reading, out=out)
-        if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
-            raise Unread(
-                f"{short_repr(sides[0])} and {short_repr(sides[1])} say {', '.join(sorted(items))}: flags, not names",
-                option("columns", "left=____,right=____,left_won=____,right_won=____"),
-                code="flags",
-                path=self.raw.path,
-            )
-        refuse_alike(sorted(items), self.reading, self.raw, sides[0])
-        refuse_third(self.raw, sides, items, self.reading)
+        with self.raw.located():  # the names are known when the rows have been checked, or counted
+            sides, missing = self.sides, {word.lower() for word in self.reading.words.get("missing", ())}
+            if any(name.lower() in EMPTY and name.lower() not in missing for name in items):
+                refuse_blanks(self.raw, sides, self.reading, out=out)
+            if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
+                what = f"{listed(list(map(short_repr, sides)))} say {', '.join(sorted(items))}: flags, not names"
+                step = option("columns", "left=____,right=____,left_won=____,right_won=____")
+                raise Unread(what, step, code="flags")
+            refuse_alike(sorted(items), self.reading, self.raw, sides[0])
+            refuse_third(self.raw, sides, items, self.reading)
 
     def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
         """Return the votes of some columns, with what goes with a vote beside them."""
@@ -385,7 +378,6 @@ def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
             f"{short_repr(winner)} is never below {short_repr(loser)}: are they scores, not names of items?",
             f"{option('columns', 'left=____,right=____,left_score=____,right_score=____')}; or name items by texts",
             code="flags",
-            path=raw.path,
         )
 
 
@@ -462,8 +454,7 @@ def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: in
     if not rows:
         return
     raw, first = votes.raw, min(rows)
-    with raw.reading():
-        texts = raw.frame.slice(first, 1).select(text_of(name) for name in outcome.columns).collect().row(0)
+    texts = raw.collect(raw.frame.slice(first, 1).select(text_of(name) for name in outcome.columns)).row(0)
     path, row = raw.place(first + 1)
     column = outcome.columns[0]
     if first == against:
@@ -506,8 +497,7 @@ def _different(votes: _Votes) -> pl.DataFrame:
     """
     sides = [pl.col(side).alias(name) for side, name in zip(votes.sides, ("left", "right"), strict=True)]
     rows = votes.raw.frame.filter(~pl.col(_OUT)).select(*sides, pl.col(_LEAD).sign().alias("lead"))
-    with votes.raw.reading():
-        grouped = rows.group_by("left", "right", "lead").len().collect(engine="streaming")
+    grouped = votes.raw.collect(rows.group_by("left", "right", "lead").len())
     return grouped.with_columns(text_of("left").alias("left"), text_of("right").alias("right"))
 
 
@@ -521,8 +511,7 @@ def _refuse_mirrored(votes: _Votes, pairs: pl.DataFrame) -> None:
     if beside:
         texts = [text_of(name).alias(f"{_KEY}{at}") for at, name in enumerate((*votes.sides, *beside))]
         rows = votes.raw.frame.filter(~pl.col(_OUT)).select(*texts, pl.col(_LEAD).sign().alias("lead"))
-        with votes.raw.reading():
-            counted = rows.group_by(pl.all()).len().collect(engine="streaming")
+        counted = votes.raw.collect(rows.group_by(pl.all()).len())
         names = {f"{_KEY}0": "left", f"{_KEY}1": "right"}
         if not _are_mirrored(counted.rename(names), [f"{_KEY}{at + 2}" for at in range(len(beside))]):
             return
@@ -530,7 +519,6 @@ def _refuse_mirrored(votes: _Votes, pairs: pl.DataFrame) -> None:
         "each row has a row that says the same from the other side",
         f"{option('columns', 'mirrored=halve')} counts each game once, mirrored=keep twice",
         code="mirrored",
-        path=votes.raw.path,
     )
 
 

@@ -58,9 +58,8 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     ways = Ways.told(kept, layout)
     table = _laid_out(kept, layout, facts, ways)
     small = facts.rows * len(layout.cells) <= MOST_CELLS
-    with kept.reading():
-        keys = layout.key_columns()
-        data = table.frame.select(pl.all() if small else pl.col(keys)).collect(engine="streaming")
+    keys = layout.key_columns()
+    data = kept.collect(table.frame.select(pl.all() if small else pl.col(keys)))
     refuse_twice(kept, reading, data.select(keys), {COLUMN_OF[role]: layout.text(role) for role in layout.rows()})
     refuse_metrics(kept, reading, layout.columns("task"))
     refuse_second_key(kept, reading, layout.columns("system", "task"), layout.columns("seed"))
@@ -100,9 +99,8 @@ class Ways:
         if not metric:
             return cls()
         ways = {way: says(pl.col("metric"), words.get(way, ())) for way in ("more", "less")}
-        with raw.reading():
-            rows = raw.frame.group_by(text_of(metric).alias("metric")).agg(pl.len().alias("rows"))
-            found = rows.sort("metric").with_columns(**ways).collect(engine="streaming")
+        rows = raw.frame.group_by(text_of(metric).alias("metric")).agg(pl.len().alias("rows"))
+        found = raw.collect(rows.sort("metric").with_columns(**ways))
         counts = dict(found.select("metric", "rows").iter_rows())
         unclear = found.filter(pl.col("more") == pl.col("less"))["metric"].to_list()
         if unclear:
@@ -111,7 +109,6 @@ class Ways:
                 option("words", "more=____|____,less=____"),
                 code="metric",
                 shown=shown_columns({name: f"{count:,} rows" for name, count in counts.items()}),
-                path=raw.path,
                 column=metric,
             )
         more, less = (tuple(found.filter(way)["metric"]) for way in ("more", "less"))

@@ -55,9 +55,8 @@ def refuse_twice(raw: RawTable, reading: Reading, keys: pl.DataFrame, named: dic
         same = keys.select(pl.all_horizontal(pl.col(name) == value for name, value in key.items())).to_series()
         rows = same.arg_true().head(1_000).to_list()
         names = _flat(raw, reading.unread(raw.schema().names()))
-        with raw.reading():
-            cells = raw.frame.with_row_index("\0row").filter(pl.col("\0row").is_in(rows))
-            found = cells.select(text_of(name).n_unique().alias(name) for name in names).collect(engine="streaming")
+        cells = raw.frame.with_row_index("\0row").filter(pl.col("\0row").is_in(rows))
+        found = raw.collect(cells.select(text_of(name).n_unique().alias(name) for name in names))
         differ = [name for name, count in zip(found.columns, found.row(0) if names else (), strict=True) if count > 1]
         what = ", ".join(f"{named[name]} {short_repr(value)}" for name, value in key.items())
         path, number = raw.place(row + 1)
@@ -98,9 +97,8 @@ def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> Non
     if not metric or metric in tasks:
         return
     keys = [text_of(name).alias(f"key {at}") for at, name in enumerate(tasks)]
-    with raw.reading():
-        found = raw.frame.group_by(keys).agg(text_of(metric).unique().sort().alias("metrics"))
-        several = found.filter(pl.col("metrics").list.len() > 1).sort(pl.all()).head(1).collect(engine="streaming")
+    found = raw.frame.group_by(keys).agg(text_of(metric).unique().sort().alias("metrics"))
+    several = raw.collect(found.filter(pl.col("metrics").list.len() > 1).sort(pl.all()).head(1))
     for *task, metrics in several.iter_rows():
         one, each = (
             option("where", f"\"{metric} == '____'\""),
@@ -110,7 +108,6 @@ def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> Non
             f"scores of task {short_repr('|'.join(task))} are by several metrics, {listed(metrics[:_NAMED])}",
             f"{one} keeps one, {option('columns', each)} makes each a task of its own",
             code="second-key",
-            path=raw.path,
             column=metric,
         )
 
@@ -135,18 +132,15 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
     if not (seeds and names):
         return
     texts = {name: text_of(name).alias(str(at)) for at, name in enumerate(names)}
-    with raw.reading():
-        of_cells = (
-            raw.frame.group_by(text_of(name).alias(f"key {at}") for at, name in enumerate(cells))
-            .agg(text.n_unique().alias(text.meta.output_name()) for text in texts.values())
-            .select(pl.col(text.meta.output_name()).median() for text in texts.values())
-            .collect(engine="streaming")
-            .row(0)
-        )
-        seed = pl.concat_str([text_of(name) for name in seeds], separator="\0")
-        pairs = [pl.concat_str([text_of(name), seed], separator="\0").n_unique().alias(f"{name}!") for name in names]
-        every = [text.n_unique() for text in texts.values()]
-        counts = raw.frame.select(*every, *pairs, seed.n_unique().alias("\0")).collect(engine="streaming").row(0)
+    of_cells = raw.collect(
+        raw.frame.group_by(text_of(name).alias(f"key {at}") for at, name in enumerate(cells))
+        .agg(text.n_unique().alias(text.meta.output_name()) for text in texts.values())
+        .select(pl.col(text.meta.output_name()).median() for text in texts.values())
+    ).row(0)
+    seed = pl.concat_str([text_of(name) for name in seeds], separator="\0")
+    pairs = [pl.concat_str([text_of(name), seed], separator="\0").n_unique().alias(f"{name}!") for name in names]
+    every = [text.n_unique() for text in texts.values()]
+    counts = raw.collect(raw.frame.select(*every, *pairs, seed.n_unique().alias("\0"))).row(0)
     of_all, with_seed, of_seeds = counts[: len(names)], counts[len(names) : -1], counts[-1]
     for name, cell, kinds, both in zip(names, of_cells, of_all, with_seed, strict=True):
         if kinds < 2 or cell < kinds or both == kinds == of_seeds:
@@ -160,7 +154,6 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
             f"{option('where')} keeps some rows; {option('columns', names_text({'ignore': (name,)}))} says that it "
             "means nothing",
             code="second-key",
-            path=raw.path,
             column=name,
         )
 
@@ -213,7 +206,6 @@ def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[st
                         f"{option('words', f'missing={odd:g}')} says that these scores are missing; "
                         f"{option('words', 'missing=')} (empty cells alone say missing) reads it as a number",
                         code="code",
-                        path=raw.path,
                     )
 
 
@@ -256,7 +248,7 @@ def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     else:
         message = f"the task {short_repr(task)} numbers the systems, as a place or an index does"
         step = f"{_leaving((task,))}; {option('columns', names_text({'keep': (task,)}))} says that it is a task"
-    raise Unread(message, step, code="index", path=raw.path, column=task)
+    raise Unread(message, step, code="index", column=task)
 
 
 def _kept(reading: Reading, name: str) -> bool:
@@ -306,7 +298,7 @@ def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str
         if found:
             step = f"{_leaving(found)}; {option('columns', names_text({'keep': found}))} says that they are scores"
             message = f"{listed(found[:_NAMED])}: {why}"
-            raise Unread(message, step, code=code, path=raw.path, column=found[0])
+            raise Unread(message, step, code=code, column=found[0])
 
 
 def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -350,7 +342,6 @@ def refuse_summary(
         f"{short_repr(others[0])} to {short_repr(others[-1])}",
         f"{_leaving((name,))}; {option('columns', names_text({'keep': (name,)}))} ranks by it, too",
         code="summary",
-        path=raw.path,
         column=name,
     )
 

@@ -69,9 +69,8 @@ class Facts:
             if dtype.is_float():
                 facts["bad", name] = pl.col(_ROW).filter(not_whole(name, dtype)).min()
         frame = raw.frame.with_row_index(_ROW)
-        with raw.reading():
-            wanted = [value.alias(str(at)) for at, value in enumerate(facts.values())]
-            rows, *values = frame.select(pl.len().alias("rows"), *wanted).collect(engine="streaming").row(0)
+        wanted = [value.alias(str(at)) for at, value in enumerate(facts.values())]
+        rows, *values = raw.collect(frame.select(pl.len().alias("rows"), *wanted)).row(0)
         found: dict[str, dict[str, object]] = {name: {} for name in cls.__dataclass_fields__}
         for (fact, name), value in zip(facts, values, strict=True):
             found[fact][name] = value
@@ -95,7 +94,6 @@ class Facts:
                 f"{option('columns', names_text({'ignore': texts}))}",
                 code="number",
                 shown=shown_columns(shown),
-                path=raw.path,
                 column=texts[0],
             )
         rows = [(row, name) for name, row in self.bad.items() if row is not None]
@@ -110,7 +108,7 @@ class Facts:
                 raise Unread(message, step, code="number-form", path=path, row=row, column=name)
             if not self.numbers[name] and self.rows:
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves it out"
-                raise Unread("the column has no score at all", step, code="blank", path=raw.path, column=name)
+                raise Unread("the column has no score at all", step, code="blank", column=name)
 
     def notes(self, layout: ScoreLayout) -> list[str]:
         """Return notes on how names and numbers are written."""
@@ -145,8 +143,7 @@ def _simple(raw: RawTable, layout: ScoreLayout) -> frozenset[str]:
         odd = [
             (~text_of(name).cast(pl.Float64, strict=False).is_finite()).fill_null(text_of(name) != "") for name in texts
         ]
-        with raw.reading():
-            row = raw.frame.select(one.any().alias(str(at)) for at, one in enumerate(odd)).collect(engine="streaming")
+        row = raw.collect(raw.frame.select(one.any().alias(str(at)) for at, one in enumerate(odd)))
         names += [name for name, some in zip(texts, row.row(0) if texts else (), strict=True) if not some]
     return frozenset(names)
 
@@ -192,8 +189,7 @@ def score_of(name: str, layout: ScoreLayout, simple: frozenset[str]) -> tuple[pl
 
 def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> None:
     """Ask what a cell says that is no number."""
-    with raw.reading():
-        cell = str(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars()).collect().item())
+    cell = str(raw.collect(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars())).item())
     path, row = raw.place(at + 1)
     if name not in layout.cells:
         raise InputError(f"{cell} is no name: {NOT_WHOLE}", path=path, row=row, column=name)

@@ -88,9 +88,7 @@ class ScoreLayout:
         for name in (*cells, *layout.columns(*COLUMN_OF, "metric")):
             if schema[name].is_nested() or schema[name].is_temporal() or schema[name] == pl.Binary:
                 what = "numbers" if name in cells else "names"
-                raise InputError(
-                    f"the column holds {str(schema[name])[:QUOTED]}, not {what}", path=raw.path, column=name
-                )
+                raise InputError(f"the column holds {str(schema[name])[:QUOTED]}, not {what}", column=name)
         return layout
 
     def columns(self, *roles: str) -> list[str]:
@@ -120,7 +118,7 @@ class ScoreLayout:
         reading, missing = self.reading, self.reading.words.get("missing", ())
         for name in (*reading.where, *reading.unless):
             if name not in self.schema:
-                raise InputError(f"there is no column {name!r}{nearest(name, self.schema)}", path=raw.path, column=name)
+                raise InputError(f"there is no column {name!r}{nearest(name, self.schema)}", column=name)
         wanted = [says(text_of(name), words) for name, words in reading.where.items()]
         wanted += [~says(text_of(name), words) for name, words in reading.unless.items()]
         if missing:
@@ -148,13 +146,12 @@ class ScoreLayout:
         """
         places = [(name, side) for name in self.ignored for side in self.columns("system", "task")]
         wanted = [self._called(side, (name,)).any().alias(str(at)) for at, (name, side) in enumerate(places)]
-        with raw.reading():
-            every, *found = raw.frame.select(pl.len().alias("rows"), *wanted).collect(engine="streaming").row(0)
+        every, *found = raw.collect(raw.frame.select(pl.len().alias("rows"), *wanted)).row(0)
         if not rows:
-            raise InputError(f"none of {count_text(every, 'row')} is left, or there are no rows", path=raw.path)
+            raise InputError(f"none of {count_text(every, 'row')} is left, or there are no rows")
         there = Counter(name for (name, _), some in zip(places, found, strict=True) if some)
         if both := [name for name, sides in there.items() if sides > 1]:
-            raise InputError(f"{both[0]!r} is a task and a system: which of them to ignore is not clear", path=raw.path)
+            raise InputError(f"{both[0]!r} is a task and a system: which of them to ignore is not clear")
         names = tuple(name for name in self.reading.all("ignore") if name in there or name not in self.ignored)
         note = [f"rankbench leaves out {every - rows:,} of {count_text(every, 'row')}"] if every > rows else []
         return self.reading.with_({"ignore": names}) if self.ignored else self.reading, note
@@ -226,7 +223,7 @@ def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -
         return "" if one else "task" if system else "system"
     left = [name for name in raw.schema().names() if name not in reading.all("ignore")]
     shown = {name: looks(cells) for name, cells in first_cells(raw, left).items()}
-    raise Unread(message, step, code="roles", shown=shown_columns(shown), path=raw.path)
+    raise Unread(message, step, code="roles", shown=shown_columns(shown))
 
 
 def _only(reading: Reading) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import EMPTY, is_flat, is_nothing, name_of, plain_word_of, says, text_of
+from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, says, text_of
+from rankbench.data.tables.doubts import SAMPLED
 from rankbench.errors import InputError, Unread, nearest, option
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -30,11 +31,13 @@ _SHOWN = 6
 
 
 class SidePair(NamedTuple):
-    """Two columns that a winner's column names one of in every row: by items, by columns, or by parts of names."""
+    """Two columns of which a winner's column names one in every row: by its item, by its name, or by a part of that."""
 
     left: str
     right: str
-    how: str
+    hows: tuple[str, ...]
+    votes: pl.DataFrame
+    """The different cells of the three columns, and how many rows have them."""
 
 
 def name_words(name: str) -> list[str]:
@@ -88,40 +91,29 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
             if len(columns) != 2 or any(name and name not in columns for name in given):
                 raise Unread(
                     "which two columns hold the items is not said",
-                    f"{option('columns', 'left=____,right=____,' + names_text({'winner': reading.all('winner')}))}",
+                    option("columns", f"left=____,right=____,{names_text({'winner': reading.all('winner')})}"),
                     code="sides",
-                    path=raw.path,
                 )
             reading = reading.with_({"left": (columns[0],), "right": (columns[1],)})
         for meaning in told:
             if side_of(meaning, reading) is None:
                 known = ["tie", "missing", *reading.all("left"), *reading.all("right")]
-                raise InputError(
-                    f"words: {meaning!r} is none of the columns of items{nearest(meaning, known)}", path=raw.path
-                )
+                raise InputError(f"words: {meaning!r} is none of the columns of items{nearest(meaning, known)}")
         return reading
     if "name" in reading.words and all(given):
         return reading
     found = list(_pairs(raw, reading, given if all(given) else _candidates(raw, reading)))
-    if "name" in reading.words:
-        found = [pair for pair in found if pair.how == "items"]
-    pairs = list(dict.fromkeys((pair.left, pair.right) for pair in found))
-    if len(pairs) > 1:
-        both = " or ".join(f"{short_repr(x)} and {short_repr(y)}" for x, y in pairs[:3])
-        raise Unread(
-            f"{short_repr(reading.one('winner'))} may name one of {both}",
-            option("columns", "left=____,right=____"),
-            code="sides",
-            path=raw.path,
-        )
-    if not pairs:
+    if len(found) > 1:
+        both = " or ".join(f"{short_repr(pair.left)} and {short_repr(pair.right)}" for pair in found[:3])
+        what = f"{short_repr(reading.one('winner'))} may name one of {both}"
+        raise Unread(what, option("columns", "left=____,right=____"), code="sides")
+    if not found:
         raise _no_words(raw, reading)
-    return _worded(raw, reading, found)
+    return _worded(reading, found[0])
 
 
-def _told_words(reading: Reading) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of ties, and the words of rows to leave out."""
-    return (*TIES, *reading.words.get("tie", ())), reading.words.get("missing", ())
+def _ties(reading: Reading) -> tuple[str, ...]:
+    return (*TIES, *reading.words.get("tie", ()))
 
 
 def _candidates(raw: RawTable, reading: Reading) -> list[str]:
@@ -135,59 +127,50 @@ def _candidates(raw: RawTable, reading: Reading) -> list[str]:
 
 
 def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[SidePair]:
-    """Yield the pairs of columns that the winner's column names one of in every row."""
-    ties, _ = _told_words(reading)
-    said = text_of(reading.one("winner"))
-    with raw.reading():
-        sample = raw.frame.filter(_says_who(reading)).head(_SAMPLE)
-        cells = sample.select(
-            name_of(reading.one("winner")).alias("\0said"), *(name_of(name).alias(name) for name in among)
-        ).collect()
-        words = _words(_cells(raw, reading), said, ties)
-    by_word = list(_by_words(words, among, cells))
-    columns = {name: cells[name] for name in among}
-    says_name = {name: columns[name] == cells["\0said"] for name in among}
-    tied = cells["\0said"].str.to_lowercase().is_in([word.lower() for word in ties])
+    """Yield the pairs of columns that the winner's column names one of in every row.
+
+    The first rows tell which pairs may fit. Texts are few and rows are many: all rows are grouped once for each such
+    pair, and words are looked for in the groups.
+    """
+    winner, tied = reading.one("winner"), says(pl.col("\0said"), _ties(reading))
+    cells = _first_votes(raw, reading, [winner, *among]).select(
+        text_of(winner).alias("\0said"), name_of(winner).alias("\0name"), *(name_of(name).alias(name) for name in among)
+    )
+    named = cells.select(pl.col(name) == pl.col("\0name") for name in among)
     # So is a side that says nothing.
-    blank = {name: columns[name].str.to_lowercase().is_in(list(EMPTY)) for name in among}
-    likely = [
-        (x, y)
-        for x, y in combinations(among, 2)
-        if bool((says_name[x] | says_name[y] | tied | blank[x] | blank[y]).all())
-        and (reading.has("left", "right") or bool((says_name[x] | says_name[y]).any()))
-        and not bool((columns[x] == columns[y]).all())
-    ]
-    yield from _whole(raw, reading, [*(SidePair(x, y, "items") for x, y in likely), *by_word], ties)
+    fits = cells.select((pl.col(name) == pl.col("\0name")) | is_nothing(pl.col(name)) | tied for name in among)
+    words = [] if "name" in reading.words else _words(cells.filter(~tied)["\0said"])
+    for x, y in combinations(among, 2):
+        by_item = bool((fits[x] | fits[y]).all() and not (cells[x] == cells[y]).all())
+        by_item &= reading.has("left", "right") or bool((named[x] | named[y]).any())
+        if not (by_item or _named_by(words, x, y, cells)):
+            continue
+        grouped = raw.frame.group_by(*dict.fromkeys((winner, x, y))).agg(pl.len().cast(pl.Int64).alias("\0rows"))
+        votes = raw.collect(grouped).filter(_says_who(reading))
+        said, left, right, rows = name_of(winner), name_of(x), name_of(y), pl.col("\0rows")
+        blank, is_tie = is_nothing(left) | is_nothing(right), says(text_of(winner), _ties(reading))
+        all_items = ((said == left) | (said == right) | is_tie | blank).all()
+        whole, full = votes.select(all_items, full=rows.filter(blank).sum() * 2 < rows.sum()).row(0)
+        how = _named_by(words and _words(votes.filter(~is_tie).select(text_of(winner)).to_series()), x, y, cells)
+        hows = (*["items"] * (by_item and whole), *[how] * bool(how))
+        if hows and full:
+            yield SidePair(x, y, hows, votes)
 
 
 def _says_who(reading: Reading) -> pl.Expr:
     """Return where a winner's cell is no word for missing, and not blank: blanks are asked about later, with a row."""
     said = text_of(reading.one("winner"))
-    return ~says(said, _told_words(reading)[1]) & ~is_nothing(said)
+    return ~says(said, reading.words.get("missing", ())) & ~is_nothing(said)
 
 
-def _cells(raw: RawTable, reading: Reading, *beside: str) -> pl.LazyFrame:
-    """Return the different cells of the winner's column, which may go with others, and how many rows have each.
-
-    Texts are few and rows are many: words are looked for in the different ones alone.
-    """
-    columns = dict.fromkeys((reading.one("winner"), *beside))
-    return raw.frame.group_by(*columns).agg(pl.len().cast(pl.Int64).alias("\0rows")).filter(_says_who(reading))
-
-
-def _whole(raw: RawTable, reading: Reading, pairs: Sequence[SidePair], ties: Sequence[str]) -> Iterator[SidePair]:
-    """Yield the pairs that fit in all rows, of those that fit in the first."""
-    said, rows = name_of(reading.one("winner")), pl.col("\0rows")
-    tied = says(text_of(reading.one("winner")), ties)
-    for pair in pairs:
-        left, right = name_of(pair.left), name_of(pair.right)
-        blank = is_nothing(left) | is_nothing(right)
-        fits = (said == left) | (said == right) | tied | blank if pair.how == "items" else pl.lit(value=True)
-        fact = fits.all() & (rows.filter(blank).sum() * 2 < rows.sum())
-        with raw.reading():
-            fit = _cells(raw, reading, pair.left, pair.right).select(fact).collect(engine="streaming").item()
-        if fit:
-            yield pair
+def _first_votes(raw: RawTable, reading: Reading, names: Sequence[str]) -> pl.DataFrame:
+    """Return some columns of the first rows that say who won; also later ones, where these are all ties."""
+    frame, said = raw.frame.select(names), _says_who(reading)
+    first = frame.head(SAMPLED).filter(said).head(_SAMPLE).collect()
+    decisive = said & ~says(text_of(names[0]), _ties(reading))
+    if first.filter(decisive).height:
+        return first
+    return pl.concat([first, raw.collect(frame.filter(decisive).head(_SAMPLE))])
 
 
 def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
@@ -201,94 +184,76 @@ def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
     among = _candidates(raw, reading.without("left", "right"))
     if "name" in reading.words or len(among) < 2:
         return
-    with raw.reading():
-        cells = raw.frame.head(_SAMPLE).select(name_of(name).alias(name) for name in (winner, loser, *among)).collect()
-        first = {*cells[winner], *cells[loser]}
-        if not any(_by_words([*first], among, cells)):  # most files end here, read no further
-            return
-        said = [_words(raw.frame, text_of(name), TIES) for name in (winner, loser)]
-    for pair in _by_words([*said[0], *said[1]], among, cells) if all(said) else ():
-        sides = {"loser": ("",), "left": (pair.left,), "right": (pair.right,)}
-        raise Unread(
-            f"{short_repr(winner)} and {short_repr(loser)} say {listed(said[0])}: names of items, or of the columns "
-            f"{short_repr(pair.left)} and {short_repr(pair.right)}?",
-            f"{option('columns', f'{names_text(sides)}')} if they name the columns; {option('words', 'name=*')} if "
-            "they are names of items",
-            code="ambiguous",
-            path=raw.path,
-            column=winner,
-        )
+    cells = raw.frame.head(_SAMPLE).select(name_of(name).alias(name) for name in (winner, loser, *among)).collect()
+    first = [*cells[winner].unique(), *cells[loser].unique()]
+    pairs = [pair for pair in combinations(among, 2) if _named_by(first, *pair, cells)]
+    if not pairs:  # most files end here, read no further
+        return
+    said = [_words(raw.collect(raw.frame.select(text_of(name)).unique()).to_series()) for name in (winner, loser)]
+    said = [[word for word in words if word.lower() not in TIES] for words in said]
+    for x, y in pairs:
+        if all(said) and _named_by([*said[0], *said[1]], x, y, cells):
+            sides = {"loser": ("",), "left": (x,), "right": (y,)}
+            raise Unread(
+                f"{short_repr(winner)} and {short_repr(loser)} say {listed(said[0])}: names of items, or of the "
+                f"columns {short_repr(x)} and {short_repr(y)}?",
+                f"{option('columns', names_text(sides))} if they name the columns; {option('words', 'name=*')} if they are "
+                "names of items",
+                code="ambiguous",
+                column=winner,
+            )
 
 
-def _words(rows: pl.LazyFrame, said: pl.Expr, ties: Sequence[str]) -> list[str]:
-    """Return the words of a column that are no ties, as they are written; none where they are many."""
-    found = rows.select(said=said).filter(~says(pl.col("said"), ties)).unique().head(_MOST_WORDS + 1)
-    words = found.collect(engine="streaming")["said"].sort().to_list()
+def _words(said: pl.Series) -> list[str]:
+    """Return different words, sorted; none where they are many."""
+    words = said.unique().sort().to_list()
     return words if len(words) <= _MOST_WORDS else []
 
 
-def _by_words(words: Sequence[str], among: Sequence[str], cells: pl.DataFrame) -> Iterator[SidePair]:
-    """Yield the pairs of columns whose names, or the part in which these differ, are all words that there are."""
+def _named_by(words: Sequence[str], x: str, y: str, cells: pl.DataFrame) -> str:
+    """Return whether all words are names of two columns, or the part in which these differ; empty: neither."""
     low = {plain_word_of(word) for word in words}
-    if not low:
-        return
-    for x, y in combinations(among, 2):
-        names = {x.strip().lower(), y.strip().lower()}
-        alike = bool(set(cells[x]) & set(cells[y]))
-        parts = differing_words(x, y)
-        # A column that is never named is the other one only where it is called alike or holds the same things.
-        if len(names) == 2 and low <= names and (low == names or parts or alike):
-            yield SidePair(x, y, "columns")
-        if parts is None or not low <= set(parts) or names == set(parts):
-            continue
-        # Parts of names fit many pairs; two columns of one kind of things are meant.
-        if alike:
-            yield SidePair(x, y, "parts")
+    names, parts = {x.strip().lower(), y.strip().lower()}, set(differing_words(x, y) or ())
+    if not low or len(names) < 2 or not (low <= names or low <= parts):
+        return ""
+    # Parts of names fit many pairs, and a column may never be named: two columns of one kind of things are meant.
+    alike = bool(set(cells[x]) & set(cells[y]))
+    if low <= names and (low == names or parts or alike):
+        return "columns"
+    return "parts" if low <= parts and alike else ""
 
 
-def _worded(raw: RawTable, reading: Reading, found: Sequence[SidePair]) -> Reading:
+def _worded(reading: Reading, pair: SidePair) -> Reading:
     """Return the reading with the words that mean the two columns, where they are no names of items."""
-    x, y = found[0].left, found[0].right
-    hows = {pair.how for pair in found}
-    ties, _ = _told_words(reading)
-    said = text_of(reading.one("winner"))
-    with raw.reading():
-        different = _cells(raw, reading).select(said=said).unique().head(_MOST_WORDS + 1)
-        words = different.collect(engine="streaming")["said"].to_list()
-        own = [word.lower() for word in (*ties, *(words if hows != {"items"} else []), x, y)]
-        items = pl.concat(raw.frame.select(pl.col(name)).unique().select(item=name_of(name)) for name in (x, y))
-        named = items.select(pl.col("item").str.to_lowercase().is_in(own).any())
-        clash = bool(named.collect(engine="streaming").item())
-    if "name" not in reading.words and (len(hows) > 1 or clash):
+    winner, sides, how = reading.one("winner"), (pair.left, pair.right), pair.hows[-1]
+    words = pair.votes.select(text_of(winner)).to_series().unique().sort().to_list()
+    own = [word.lower() for word in (*_ties(reading), *(words if how != "items" else []), *sides)]
+    items = pl.concat(pair.votes.select(name_of(side).str.to_lowercase().alias("")) for side in sides)
+    if "name" not in reading.words and (len(pair.hows) > 1 or items.to_series().is_in(own).any()):
         raise Unread(
-            f"the words of {short_repr(reading.one('winner'))} are names of items, and mean columns or ties as well",
-            f"{option('words', names_text({x: ('____',), y: ('____',), 'tie': ('____',)}))}; or name=* for names of "
-            "items alone",
+            f"the words of {short_repr(winner)} are names of items, and mean columns or ties as well",
+            f"{option('words', names_text(dict.fromkeys((*sides, 'tie'), ('____',))))}; or name=* for names of items alone",
             code="ambiguous",
-            path=raw.path,
-            column=reading.one("winner"),
+            column=winner,
         )
-    reading = reading.with_({"left": (x,), "right": (y,)})
-    meant: dict[str, tuple[str, ...]] = {}
-    how = found[0].how
-    if how != "items":
-        of = {"columns": (x.strip(), y.strip()), "parts": differing_words(x, y)}[how]
-        for side, part in zip((x, y), of or (), strict=True):
-            if same := tuple(sorted(word for word in words if plain_word_of(word) == part.lower())):
-                meant[side] = same
-    tied = tuple(sorted(word for word in words if word.lower() in TIES))
-    tied = tuple(dict.fromkeys((*reading.words.get("tie", ()), *tied)))
-    return reading.model_copy(update={"words": {**meant, **reading.words, **({"tie": tied} if tied else {})}})
+    named = {"items": (), "columns": [side.strip() for side in sides], "parts": differing_words(*sides)}[how]
+    meant = {
+        side: tuple(word for word in words if plain_word_of(word) == part.lower())
+        for side, part in zip(sides, named or (), strict=False)
+    }
+    tied = dict.fromkeys((*reading.words.get("tie", ()), *(word for word in words if word.lower() in TIES)))
+    found = {meaning: words for meaning, words in (*meant.items(), ("tie", tuple(tied))) if words}
+    reading = reading.with_({"left": (pair.left,), "right": (pair.right,)})
+    return reading.model_copy(update={"words": {**reading.words, **found}})
 
 
 def _no_words(raw: RawTable, reading: Reading) -> Unread:
     """Return the question of what the words of a winner's column mean."""
     winner, sides = reading.one("winner"), [reading.one("left"), reading.one("right")]
     said = text_of(winner)
-    with raw.reading():
-        rows = raw.frame.filter(~says(said, reading.words.get("missing", ())))
-        counted = rows.group_by(said.alias("said")).len().sort("len", "said", descending=[True, False]).head(_SHOWN + 1)
-        words = counted.collect(engine="streaming").rows()
+    rows = raw.frame.filter(~says(said, reading.words.get("missing", ())))
+    counted = rows.group_by(said.alias("said")).len().sort("len", "said", descending=[True, False]).head(_SHOWN + 1)
+    words = raw.collect(counted).rows()
     if all(sides) and (odd := _capitals(raw, rows, winner, sides)) is not None:
         return odd
     if all(sides) and (other := _other_words(raw, rows, winner, sides)) is not None:
@@ -301,7 +266,6 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
         f"the column says {shown}{more}: neither names of the two items of a row, nor of their columns",
         f"{which}{option('words', names_text({**blanks, 'tie': ('____',), 'missing': ('____',)}))}",
         code="words",
-        path=raw.path,
         column=winner,
     )
 
@@ -310,16 +274,15 @@ def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence
     """Return the question of what words beside names of items mean; None: most rows do not name one of their items."""
     said = name_of(winner)
     odd = (said != name_of(sides[0])) & (said != name_of(sides[1])) & ~says(text_of(winner), TIES)
-    with raw.reading():
-        counted = rows.group_by(said.alias("said"), odd.alias("odd")).len().collect(engine="streaming")
+    counted = raw.collect(rows.group_by(said.alias("said"), odd.alias("odd")).len())
     words = counted.filter("odd").sort("len", "said", descending=[True, False])
     if words["len"].sum() * 2 > counted["len"].sum():
         return None
     first = words.select("said", "len").head(_SHOWN).rows()
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in first)
     what = f"beside names of items the column says {shown}{', ..' if words.height > _SHOWN else ''}"
-    step = f"{option('words', names_text({'tie': ('____',), 'missing': ('____',)}))}"
-    return Unread(what, step, code="words", path=raw.path, column=winner)
+    step = option("words", names_text({"tie": ("____",), "missing": ("____",)}))
+    return Unread(what, step, code="words", column=winner)
 
 
 def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
@@ -328,11 +291,10 @@ def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[st
     low = said.str.to_lowercase()
     near = (low == left.str.to_lowercase()) | (low == right.str.to_lowercase())
     odd = rows.filter((said != left) & (said != right) & near)
-    with raw.reading():
-        found = odd.select(said.alias("said"), left.alias("left"), right.alias("right")).head(1).collect().rows()
+    found = raw.collect(odd.select(said.alias("said"), left.alias("left"), right.alias("right")).head(1)).rows()
     for text, x, y in found:
         what = f"{short_repr(text)} is neither {short_repr(x)} nor {short_repr(y)}: capitals differ"
-        return Unread(f"{what}; write each name in one way", code="capitals", path=raw.path, column=winner)
+        return Unread(f"{what}; write each name in one way", code="capitals", column=winner)
     return None
 
 
