@@ -197,8 +197,8 @@ def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
             raise Unread(
                 f"{short_repr(winner)} and {short_repr(loser)} say {listed(said[0])}: names of items, or of the "
                 f"columns {short_repr(x)} and {short_repr(y)}?",
-                f"{option('columns', names_text(sides))} if they name the columns; {option('words', 'name=*')} if they are "
-                "names of items",
+                f"{option('columns', names_text(sides))} if they name the columns; {option('words', 'name=*')} if they "
+                "are names of items",
                 code="ambiguous",
                 column=winner,
             )
@@ -232,7 +232,7 @@ def _worded(reading: Reading, pair: SidePair) -> Reading:
     if "name" not in reading.words and (len(pair.hows) > 1 or items.to_series().is_in(own).any()):
         raise Unread(
             f"the words of {short_repr(winner)} are names of items, and mean columns or ties as well",
-            f"{option('words', names_text(dict.fromkeys((*sides, 'tie'), ('____',))))}; or name=* for names of items alone",
+            option("words", names_text(dict.fromkeys((*sides, "tie"), ("____",)))) + "; or name=* if all name items",
             code="ambiguous",
             column=winner,
         )
