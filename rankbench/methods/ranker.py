@@ -40,7 +40,7 @@ try:
     from sklearn.base import BaseEstimator
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import ndcg_score
-    from sklearn.utils.validation import check_array, check_is_fitted, check_random_state, validate_data
+    from sklearn.utils.validation import assert_all_finite, check_array, check_is_fitted, check_random_state, validate_data
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "rankbench.Ranker needs scikit-learn: pip install 'rankbench[scikit-learn]'", name=error.name
@@ -215,7 +215,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             raise SpecError("labels y and comparisons both say what is better: give one of them")
         X, of = with_queries(X, qid, self.query)
         if labelled:
-            x, labels = validate_data(self, X, y, dtype=np.float32, y_numeric=True)
+            x, labels = self._labelled(X, y, reset=True)
         else:
             x, labels = validate_data(self, X, dtype=np.float32), None
         method = self.contender()
@@ -243,6 +243,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 stacklevel=2,
             )
         return self
+
+    def _labelled(
+        self, X: ArrayLike, y: ArrayLike, *, reset: bool
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        x, labels = validate_data(self, X, y, dtype=np.float32, y_numeric=True, reset=reset)
+        assert_all_finite(labels, input_name="y")  # None among objects is nan from here on
+        return x, labels
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return a score for each item, shape (N,); higher is better, within a query.
@@ -289,7 +296,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, of = with_queries(X, qid, self.query)
-        x, labels = validate_data(self, X, y, dtype=np.float32, y_numeric=True, reset=False)
+        x, labels = self._labelled(X, y, reset=False)
         queries, rows = queries_of_rows(x, labels, of)
         scores, chosen = self._scores(x)[rows], _chosen(queries)
         weights = None

@@ -251,6 +251,15 @@ def test_a_row_without_one_query_is_named(graded, given, message):
         rankbench.Ranker().fit(x, y, given(qid))
 
 
+def test_a_row_without_a_label_is_refused(graded):
+    x, y, qid = graded
+    ranker = rankbench.Ranker().fit(x, y, qid)
+    for missing in ([None, *y[1:]], np.array([None, *y[1:]], object), [np.nan, *y[1:]], pl.Series([None, *y[1:]])):
+        for learn in (ranker.fit, ranker.score):
+            with pytest.raises(ValueError, match=r"nput (y )?contains NaN"):
+                learn(x, missing, qid)
+
+
 def test_queries_may_stand_in_a_column_and_be_of_any_type(graded):
     x, y, qid = graded
     expected = rankbench.Ranker().fit(x, y, qid).coef_
