@@ -89,6 +89,7 @@ class Plurality(BallotRule):
 
     name: ClassVar[str] = "plurality"
     unit: ClassVar[str] = "share of first places"
+    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     source: ClassVar[str] = "[T06]_"
 
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:

@@ -66,6 +66,7 @@ class ClickThroughRate(CompiledClicks):
 
     name: ClassVar[str] = "click-through-rate"
     unit: ClassVar[str] = "clicks a list that shows it"
+    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     source: ClassVar[str] = "Joachims, Granka, Pan, Hembrooke and Gay 2005 (position bias)"
 
     def selection_kernel(self) -> Kernel:
@@ -156,6 +157,7 @@ class Cascade(CompiledClicks):
 
     name: ClassVar[str] = "cascade"
     unit: ClassVar[str] = "chance of a click"
+    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     source: ClassVar[str] = "[DMJ13]_ section 5.2; Chapelle, Metzler, Zhang and Grinspan 2009"
     stops: ClassVar[bool] = True
 

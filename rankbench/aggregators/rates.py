@@ -56,6 +56,7 @@ class Borda(CountAggregator):
 
     name: ClassVar[str] = "borda"
     unit: ClassVar[str] = "share of judgments won less lost"
+    bounds: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
     source: ClassVar[str] = "[DMJ13]_ section 5.1, Borda count"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
@@ -100,6 +101,7 @@ class WinRate(CountAggregator):
 
     name: ClassVar[str] = "win-rate"
     unit: ClassVar[str] = "share of wins less one half"
+    bounds: ClassVar[tuple[float, float] | None] = (-0.5, 0.5)
     source: ClassVar[str] = "[DMJ13]_ section 5.1, budgeted aggregation"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 

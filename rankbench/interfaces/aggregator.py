@@ -67,6 +67,8 @@ class Aggregator(Component):
         Whether the structure is made from the labels instead of the judgments; order k means nothing then.
     unit : str
         Unit of its scores, as ``log-odds``; empty: bare numbers.
+    bounds : (float, float) or None
+        Smallest and largest score of any votes, where scores are means: intervals stay inside. None: no bounds.
     most_items : int or None
         Most items that it can rank, for those that fill an m x m matrix; None: no limit.
     stated : bool
@@ -79,6 +81,7 @@ class Aggregator(Component):
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False
     unit: ClassVar[str] = ""
+    bounds: ClassVar[tuple[float, float] | None] = None
     most_items: ClassVar[int | None] = None
     stated: ClassVar[bool] = False
 

@@ -40,7 +40,13 @@ try:
     from sklearn.base import BaseEstimator
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import ndcg_score
-    from sklearn.utils.validation import assert_all_finite, check_array, check_is_fitted, check_random_state, validate_data
+    from sklearn.utils.validation import (
+        assert_all_finite,
+        check_array,
+        check_is_fitted,
+        check_random_state,
+        validate_data,
+    )
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "rankbench.Ranker needs scikit-learn: pip install 'rankbench[scikit-learn]'", name=error.name
@@ -245,7 +251,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _labelled(
-        self, X: ArrayLike, y: ArrayLike, *, reset: bool
+        self, X: ArrayLike, y: ArrayLike | None, *, reset: bool
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         x, labels = validate_data(self, X, y, dtype=np.float32, y_numeric=True, reset=reset)
         assert_all_finite(labels, input_name="y")  # None among objects is nan from here on

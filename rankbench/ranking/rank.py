@@ -112,6 +112,7 @@ def with_covariance(
     errors: RangeErrors | None = None,
     *,
     relative: bool = True,
+    bounds: tuple[float, float] | None = None,
 ) -> ItemRanking:
     """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
 
@@ -123,11 +124,13 @@ def with_covariance(
         That rank ranges rest on: by default the covariance, with the degrees of freedom of the units.
     relative : bool
         Scores tell differences alone: they are told from the mean score of the items of a scale that have an interval.
+    bounds : (float, float), optional
+        Of the scores: see `rankbench.interfaces.aggregator.Aggregator`.
     """
     own, enough = covariance, judged_enough(units)
     if relative:
         own, scores = relative_covariance(covariance, scales, enough), less_known_mean(scores[None], scales, enough)[0]
-    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(own), 0)), units)
+    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(own), 0)), units, bounds)
     of_ranges, freedom = (covariance, None) if errors is None else errors
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
     known = errors or RangeErrors(covariance, freedom_of(units))
@@ -142,6 +145,7 @@ def with_draws(
     *,
     known: bool,
     relative: bool,
+    bounds: tuple[float, float] | None,
 ) -> tuple[ItemRanking, list[str]]:
     """Return a ranking of many items with intervals by draws of the errors of scores, (K, m) at a time; and a note.
 
@@ -149,7 +153,7 @@ def with_draws(
     ----------
     known : bool
         Variances are known: by a formula, of independent votes.
-    relative : bool
+    relative, bounds
         As of `with_covariance`.
     """
     units, m = log.units, len(scores)
@@ -160,7 +164,7 @@ def with_draws(
     errors = many_errors(scores, scales, units, blocks)
     freedom = np.full(m, np.inf) if known else freedom_of(units)
     low, high, first = many_rank_ranges(scores, errors, scales, units, freedom)
-    lower, upper = score_intervals(scores, errors.se, units)
+    lower, upper = score_intervals(scores, errors.se, units, bounds)
     note = (
         f"ranges of ranks of more than {LARGEST:,} items are by simultaneous intervals of scores, some 10% wider than "
         "comparisons of all pairs"
@@ -264,7 +268,8 @@ def rank(
     if irregular:
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
         return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
-    units, relative, many = log.units, aggregator.only_differences(), len(scores) > LARGEST
+    units, many = log.units, len(scores) > LARGEST
+    relative, bounds = aggregator.only_differences(), aggregator.bounds
     if by_formula(intervals, aggregator):
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
@@ -273,7 +278,7 @@ def rank(
                 return unknown(log.items, scores, scales, units), [*notes, *interval_notes(log)]
             known = not log.by_judge and isinstance(log, CountedVotes) and not log.counts.weighted
             draws = log.error_draws(aggregator, scores, seed)
-            ranking, more = with_draws(log, scores, scales, draws, known=known, relative=relative)
+            ranking, more = with_draws(log, scores, scales, draws, known=known, relative=relative, bounds=bounds)
             return ranking, [*notes, *more, *interval_notes(log)]
         covariance, more = log.covariance(aggregator, scores)
         errors = log.range_errors(aggregator, scores, covariance, 0, seed)
@@ -294,13 +299,22 @@ def rank(
     # G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations are widened for it.
     deviations = (kept - scores) * np.sqrt(units.count / (units.count - 1))
     if many:
-        ranking, more = with_draws(log, scores, scales, [deviations], known=False, relative=relative)
+        ranking, more = with_draws(log, scores, scales, [deviations], known=False, relative=relative, bounds=bounds)
         return ranking, [*notes, *more]
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
     if (errors := log.range_errors(aggregator, scores, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)
-    ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, relative=relative)
-    return ranking, notes
+    ranking = with_covariance(
+        log.items, scores, scales, covariance, units, deviations, errors, relative=relative, bounds=bounds
+    )
+    return ranking, [*notes, *without_spread(ranking, units)]
+
+
+def without_spread(ranking: ItemRanking, units: Units) -> list[str]:
+    """Return a sentence on items that lack an interval because their score is the same in all resamples."""
+    if not (n := int((np.isnan(ranking.lower) & judged_enough(units)).sum())):
+        return []
+    return [f"{n:,} of {len(ranking.items):,} items get no interval: no resample changes their score"]
 
 
 def interval_notes(log: RankedLog) -> list[str]:

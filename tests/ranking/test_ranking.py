@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from drawn_votes import named, two_items
-from ranked_logs import rank_items
+from ranked_logs import log_of, rank_items
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import Kemeny, WinRate
@@ -212,3 +212,33 @@ def test_scores_that_jump_have_no_intervals() -> None:
     said = aggregate(frame, "kemeny", intervals="bootstrap")
     assert said.table["lower"].null_count() == 3
     assert "jump" in said.notes[1]
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_intervals_of_shares_stay_between_no_wins_and_all(scale):
+    """Wilson's, of 1 win less than all of 29 votes: by Student's interval A would win up to 1.04 of its votes."""
+    winners, losers = np.repeat([[0, 0, 1, 1, 2], [1, 2, 0, 2, 1]], np.array([14, 14, 1, 13, 1]) * scale, axis=1)
+    ranking = rank_items(log(winners, losers, 3), WinRate())
+    n, won = 29 * scale, 28 * scale
+    low, high = by_wilson(won, n)
+    assert ranking.lower[0] + 0.5 == pytest.approx(low, abs=0.02)
+    assert ranking.upper[0] + 0.5 == pytest.approx(high, abs=0.005)
+    assert (ranking.lower > -0.5).all()
+    middle = (ranking.lower[1] + ranking.upper[1]) / 2
+    assert middle == pytest.approx(ranking.scores[1])  # far from both ends intervals stay symmetric
+
+
+def by_wilson(won: int, n: int) -> tuple[float, float]:
+    """Return the ends of Wilson's interval: where (won / n - p)^2 = z^2 p (1 - p) / n."""
+    p, c = won / n, 1.959964**2 / n
+    low, high = sorted(np.roots([1 + c, -(2 * p + c), p**2]))
+    return low, high
+
+
+def test_a_missing_interval_has_its_reason():
+    winners, losers = [0] * 20 + [1] * 20 + [2] * 5, [1, 2] * 10 + [2] * 20 + [1] * 5
+    ranking, notes = rank(
+        log_of(log(winners, losers, 3), WinRate(), False), WinRate(), intervals="bootstrap", resamples=100
+    )
+    assert np.isnan(ranking.lower).tolist() == [True, False, False]
+    assert any("1 of 3 items get no interval: no resample changes their score" in note for note in notes)
