@@ -208,11 +208,10 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
     if role == "count":
         bad |= value != value.floor()
     if (found := first_row(raw, {name: bad})) is not None:
-        path, row = raw.place(found[0] + 1)
         kind = "whole number of voters (weight=NAME says the weight of one)" if role == "count" else "weight"
         cell = cell_at(raw, found[0], name)
         message = f"{short_repr(cell)} is no {kind}" if cell else f"the {what} is missing"
-        raise InputError(message, path=path, row=row, column=name)
+        raise raw.at(found[0], InputError(message, column=name))
     return value
 
 
@@ -230,11 +229,10 @@ def refuse_no_names(raw: RawTable, names: dict[str, pl.Expr]) -> None:
     }
     null = {f"\0{name}": text.str.contains("\0", literal=True) for name, text in names.items()}
     if (found := first_row(raw, long | null)) is not None:
-        path, row = raw.place(found[0] + 1)
         name = found[1].removeprefix("\0")
         message = TOO_LONG if name == found[1] else WITH_NULL
         cell = short_repr(cell_at(raw, found[0], name))
-        raise InputError(message.replace("{}", cell, 1), path=path, row=row, column=name)
+        raise raw.at(found[0], InputError(message.replace("{}", cell, 1), column=name))
 
 
 def weight_text(name: str, role: str, rows: int, total: float) -> str:

@@ -10,14 +10,12 @@ import polars as pl
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource
 from rankbench.data.tables.cells import ROW, text_of
-from rankbench.data.tables.doubts import first_cells, is_fact, numbers_rows
+from rankbench.data.tables.doubts import counted_words, first_cells, is_fact, numbers_rows
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import has_wildcards, names_text
 
 UNREAD = "\0unread "
 """Beginning of the names of columns that are not read, beside those that are."""
-
-_SHOWN = 8
 
 
 def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str) -> None:
@@ -43,18 +41,16 @@ def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str)
 def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int, str]) -> Unread:
     """Return the question of what words among places mean."""
     raw, name = source.raw, found[1]
-    rows = raw.frame.filter(odd[name]).group_by(text_of(name).alias("word")).len()
-    words = raw.collect(rows.sort("len", "word", descending=[True, False]).head(_SHOWN + 1)).rows()
-    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
-    path, row = raw.place(found[0] + 1)
-    return Unread(
-        f"the column says {shown}{', ..' if len(words) > _SHOWN else ''}: no numbers",
-        f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out); "
-        f"{option('columns')} numbers=first reads the number that a cell begins with",
-        code="number",
-        path=path,
-        row=row,
-        column=name,
+    shown = counted_words(raw, raw.frame.filter(odd[name]), text_of(name))
+    return raw.at(
+        found[0],
+        Unread(
+            f"the column says {shown}: no numbers",
+            f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out); "
+            f"{option('columns')} numbers=first reads the number that a cell begins with",
+            code="number",
+            column=name,
+        ),
     )
 
 
@@ -69,17 +65,17 @@ def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[
     *names, item, pair = found.row(0)
     both = [first_cells(replace(raw, frame=raw.frame.slice(at, 1)), source.unread) for at in pair]
     differ = [name for name in both[0] if both[0][name] != both[1][name]]
-    path, row = raw.place(pair[1] + 1)
     other = raw.place(pair[0] + 1)[1]
     rest = f"; the rows differ in {listed(differ, 6)}" if differ else ""
-    raise Unread(
-        f"item {short_repr(item)} stands twice in the ballot of {listed(names)}: in row {other}, too{rest}",
-        f"{option('columns', 'judge=____')} if each judge has a ballot, query=____|____ if each value is another "
-        f"query, item=____|____ if they are two items; {option('where')} chooses rows",
-        code="twice",
-        path=path,
-        row=row,
-        column=source.applied.one("item"),
+    raise raw.at(
+        pair[1],
+        Unread(
+            f"item {short_repr(item)} stands twice in the ballot of {listed(names)}: in row {other}, too{rest}",
+            f"{option('columns', 'judge=____')} if each judge has a ballot, query=____|____ if each value is another "
+            f"query, item=____|____ if they are two items; {option('where')} chooses rows",
+            code="twice",
+            column=source.applied.one("item"),
+        ),
     )
 
 
@@ -92,13 +88,10 @@ def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str],
         )
         row = source.raw.collect(uneven.select(pl.col(ROW).min())).item()
         if row is not None:
-            path, place = source.raw.place(row + 1)
             name = source.applied.one(role)
-            raise InputError(
-                f"the ballot has another {role} in a row above: all rows of a ballot have one",
-                path=path,
-                row=place,
-                column=name,
+            raise source.raw.at(
+                row,
+                InputError(f"the ballot has another {role} in a row above: all rows of a ballot have one", column=name),
             )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from rankbench.core.text import listed
+from rankbench.core.text import count_text, listed
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
 from rankbench.interfaces.table_check import RawTable
@@ -130,8 +130,7 @@ def refuse_no_numbers(raw: RawTable, names: Sequence[str]) -> None:
     for name in names:
         dtype = schema[name]
         if dtype.is_temporal() or dtype.is_nested() or dtype == pl.Boolean:
-            path, row = raw.place(1)
-            raise InputError(f"the column holds {dtype}, not numbers", path=path, row=row, column=name)
+            raise raw.at(0, InputError(f"the column holds {dtype}, not numbers", column=name))
 
 
 def form_of(reading: Reading) -> str:
@@ -175,6 +174,15 @@ def only_rows(raw: RawTable, kept: pl.Expr) -> RawTable:
     return replace(raw, frame=raw.frame.filter(kept), locate=locate)
 
 
+def without_missing(raw: RawTable, names: Iterable[str], words: Sequence[str], notes: list[str]) -> RawTable:
+    """Return the rows in which no cell is one of the words for missing; a note says how many others there are."""
+    out = [says(text_of(name), words) for name in names] if words else []
+    if out and (gone := raw.facts(pl.any_horizontal(out).sum())[0]):
+        notes.append(f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing")
+        return only_rows(raw, ~pl.any_horizontal(out))
+    return raw
+
+
 def chosen_rows(raw: RawTable, reading: Reading) -> RawTable:
     """Return the rows that a reading reads.
 
@@ -202,7 +210,7 @@ def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr]
     form = r"^-?\d{1,15}(\.0*)?$"
     whole = pl.all_horizontal((is_nothing(text) | text.str.contains(form)).all() for text in texts.values())
     points = [text.str.contains(r"^-?\d{1,15}\.0*$").any().alias(name) for name, text in texts.items()]
-    all_whole, *written = raw.collect(raw.frame.select(whole.alias(ROW), *points)).row(0)
+    all_whole, *written = raw.facts(whole.alias(ROW), *points)
     changed = [name for name, some in zip(names, written, strict=True) if all_whole and some]
     found = {name: text.str.replace(r"\.0*$", "") if name in changed else text for name, text in texts.items()}
     return found, [f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}"] if changed else []

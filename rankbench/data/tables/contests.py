@@ -13,10 +13,20 @@ from itertools import combinations
 
 import polars as pl
 
-from rankbench.core.text import count_text, listed, short_repr
+from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource, ballot_source, beside_columns, items_text
-from rankbench.data.tables.cells import ROW, cell_at, first_row, name_of, only_rows, says, text_of, whole_names
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_third
+from rankbench.data.tables.cells import (
+    ROW,
+    cell_at,
+    first_row,
+    name_of,
+    only_rows,
+    says,
+    text_of,
+    whole_names,
+    without_missing,
+)
+from rankbench.data.tables.doubts import counted_words, refuse_alike, refuse_blanks, refuse_third
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_sides import TIES, name_words, words_of_sides
 from rankbench.errors import InputError, Unread, nearest, option
@@ -24,7 +34,6 @@ from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.row_weights import MOST_VOTES
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
-_SHOWN = 8
 _PLACES = {"best": 0, "worst": 2}
 """Places of items; those that no column names have 1."""
 
@@ -52,7 +61,7 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
     if len(items) < 2:
         raise Unread("one item alone is no contest", option("columns", "items=____|____"), code="roles")
     refuse_blanks(raw, [*items, *(reading.one(role) for role in picks)], reading, more=("tie",))
-    raw, gone = _without_missing(source, [*items, *(reading.one(role) for role in picks)])
+    raw = without_missing(raw, [*items, *(reading.one(role) for role in picks)], source.words("missing"), source.notes)
     names, notes = whole_names(raw, items)
     source.notes.extend(notes)
     _refuse_same(raw, names, reading)
@@ -65,19 +74,7 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
     how = _how(source, picks, names, named)
     contest = _Contest(source, names, {role: _marked(source, role, names, how) for role in picks}, _tied(source, picks))
     contest.refuse_both()
-    if gone:
-        source.notes.append(f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing")
     return contest.read(named)
-
-
-def _without_missing(source: BallotSource, names: Sequence[str]) -> tuple[RawTable, int]:
-    """Return the rows in which no cell says ``missing``, and how many do."""
-    raw, missing = source.raw, source.words("missing")
-    if not missing:
-        return raw, 0
-    left = pl.any_horizontal(says(text_of(name), missing) for name in names)
-    gone = raw.collect(raw.frame.select(left.sum())).item()
-    return only_rows(raw, ~left), gone
 
 
 def _same(names: Mapping[str, pl.Expr]) -> pl.Expr:
@@ -90,14 +87,14 @@ def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) 
     if reading.one("self") == "drop":
         return
     if (found := first_row(raw, {next(iter(names)): _same(names)})) is not None:
-        path, row = raw.place(found[0] + 1)
-        raise Unread(
-            "an item stands twice in the row",
-            f"{option('columns', 'self=drop')} leaves such rows out",
-            code="self",
-            path=path,
-            row=row,
-            column=found[1],
+        raise raw.at(
+            found[0],
+            Unread(
+                "an item stands twice in the row",
+                f"{option('columns', 'self=drop')} leaves such rows out",
+                code="self",
+                column=found[1],
+            ),
         )
 
 
@@ -145,7 +142,7 @@ def _how(
     every = pl.concat([raw.frame.select(word=name_of(cell)).unique() for cell in cells]).unique()
     words = raw.collect(every.filter(~says(pl.col("word"), ties)).head(len(names) + 1))["word"]
     fit = [says(text_of(cell), ties) | pl.any_horizontal(_is_item(cell, names)) for cell in cells]
-    by_item = all(raw.collect(raw.frame.select(one.all() for one in fit)).row(0)) and len(words) > 0
+    by_item = all(raw.facts(*(one.all() for one in fit))) and len(words) > 0
     ways = {} if "name" in reading.words else _column_words(list(names), {word.lower() for word in words.to_list()})
     own = {word.lower() for word in (*ties, *(word for some in ways.values() for word in some))}
     if (ways and by_item) or ((ways or by_item) and any(item.lower() in own for item in items)):
@@ -186,15 +183,15 @@ def _refuse_words(
         raise InputError(f"words: {twice[0]!r} means several columns, or a tie")
     cases = {source.reading.one(role): ~says(text_of(source.reading.one(role)), known) for role in picks}
     if (found := first_row(source.raw, cases)) is not None:
-        path, row = source.raw.place(found[0] + 1)
         cell = cell_at(source.raw, *found)
-        raise Unread(
-            f"{short_repr(cell)} is none of the words {', '.join(known)}",
-            f"{option('words', 'missing=')}{names_text({'': (cell,)}).partition('=')[2]} leaves such rows out",
-            code="word",
-            path=path,
-            row=row,
-            column=found[1],
+        raise source.raw.at(
+            found[0],
+            Unread(
+                f"{short_repr(cell)} is none of the words {', '.join(known)}",
+                f"{option('words', 'missing=')}{names_text({'': (cell,)}).partition('=')[2]} leaves such rows out",
+                code="word",
+                column=found[1],
+            ),
         )
 
 
@@ -202,9 +199,7 @@ def _no_words(source: BallotSource, cells: Sequence[str], names: Mapping[str, pl
     """Return the question of what the words of the best and the worst mean."""
     raw = source.raw
     said = pl.concat([raw.frame.select(word=text_of(cell)) for cell in cells])
-    counted = said.group_by("word").len().sort("len", "word", descending=[True, False]).head(_SHOWN)
-    words = raw.collect(counted).rows()
-    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words)
+    shown = counted_words(raw, said, pl.col("word"))
     return Unread(
         f"{listed(cells)} say {shown}: neither names of the items of a row, nor of their columns; or capitals differ",
         f"{option('words')} "
@@ -256,9 +251,8 @@ class _Contest:
         both = pl.any_horizontal(best & worst for best, worst in zip(*self.marked.values(), strict=True))
         raw, worst = self.source.raw, self.source.reading.one("worst")
         if (found := first_row(raw, {worst: both})) is not None:
-            path, row = raw.place(found[0] + 1)
             cell = short_repr(cell_at(raw, *found))
-            raise InputError(f"the best item is the worst, too: {cell}", path=path, row=row, column=worst)
+            raise raw.at(found[0], InputError(f"the best item is the worst, too: {cell}", column=worst))
 
     def read(self, items: Sequence[str]) -> ReadTable:
         """Return the votes: the best against each other, each other against the worst."""
@@ -312,7 +306,7 @@ class _Contest:
     def _refuse_many(self, count: pl.Expr) -> None:
         """Refuse counts of more rows than are held one by one."""
         raw = self.source.raw
-        total = raw.collect(raw.frame.select(count.sum())).item()
+        total = raw.facts(count.sum())[0]
         if total > MOST_VOTES:
             what = f"counts add up to {total:,.0f} rows of several items, and at most {MOST_VOTES:,} are read"
             raise InputError(what, column=self.source.applied.one("count"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.tables.cells import EMPTY, NUMBER, form_of, is_flat, is_nothing, says, text_of
+from rankbench.data.tables.cells import EMPTY, NUMBER, cell_at, first_row, form_of, is_flat, is_nothing, says, text_of
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -59,20 +59,10 @@ def refuse_blanks(
         With the row.
     """
     told = [word for words in reading.words.values() for word in words]
-    columns = list(dict.fromkeys(names))
-    blank = {name: is_nothing(text_of(name)) & ~says(text_of(name), told) for name in columns}
-    if out is not None:
-        blank = {name: bad & ~out for name, bad in blank.items()}
-    facts = raw.frame.with_row_index("\0row").select(
-        pl.col("\0row").filter(bad).min().alias(name) for name, bad in blank.items()
-    )
-    found = raw.collect(facts).row(0, named=True)
-    rows = {name: row for name, row in found.items() if row is not None}
-    if not rows:
-        return
-    name = min(rows, key=rows.__getitem__)
-    cell = raw.collect(raw.frame.slice(rows[name], 1).select(text_of(name))).item()
-    raise blank_cell(cell, *raw.place(rows[name] + 1), name, more=more, gone=gone)
+    left = pl.lit(value=True) if out is None else ~out
+    blank = {name: is_nothing(text_of(name)) & ~says(text_of(name), told) & left for name in names}
+    if found := first_row(raw, blank):
+        raise blank_cell(cell_at(raw, *found), *raw.place(found[0] + 1), found[1], more=more, gone=gone)
 
 
 def blank_cell(
@@ -255,6 +245,13 @@ def looks(cells: Sequence[str]) -> str:
         most = sorted(full, key=full.__getitem__, reverse=True)
         return ", ".join(f"{cell[:24]} {full[cell]:,}" for cell in most) + rest
     return f"{', '.join(cell[:24] for cell in islice(full, 3))}, .. ({count_text(len(full), 'different text')}){rest}"
+
+
+def counted_words(raw: RawTable, rows: pl.LazyFrame, text: pl.Expr, shown: int = _SHOWN) -> str:
+    """Return the most frequent texts of some rows, with how many rows have each."""
+    counted = rows.group_by(text.alias("word")).len().sort("len", "word", descending=[True, False]).head(shown + 1)
+    words = [f"{short_repr(word)} {count:,}" for word, count in raw.collect(counted).rows()]
+    return ", ".join([*words[:shown], *[".."] * (len(words) > shown)])
 
 
 def is_fact(cells: Sequence[str]) -> bool:

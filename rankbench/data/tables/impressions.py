@@ -17,11 +17,10 @@ from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
     chosen_rows,
     number_of,
-    only_rows,
-    says,
     text_of,
     whole_names,
     with_joined,
+    without_missing,
 )
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_code
 from rankbench.errors import InputError
@@ -51,11 +50,7 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
     raw, reading, applied = _chosen(raw, reading, (*_NEEDED, "query"))
     roles, notes = {role: name for role in (*_NEEDED, "query") if (name := reading.one(role))}, list[str]()
     refuse_blanks(raw, roles.values(), reading)
-    if missing := reading.words.get("missing"):
-        left = pl.any_horizontal(says(text_of(name), missing) for name in roles.values())
-        gone = raw.collect(raw.frame.select(left.sum())).item()
-        raw = only_rows(raw, ~left)
-        notes += [f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing"] if gone else []
+    raw = without_missing(raw, roles.values(), reading.words.get("missing", ()), notes)
     for name in (roles["position"], roles["clicked"]):
         refuse_code(raw, {name: number_of(text_of(name))}, reading)
     raw = _with_names(raw, [roles[role] for role in ("session", "query", "doc") if role in roles], notes)
@@ -112,8 +107,7 @@ def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
     roles = {role: name for role in ("session", "shown", "clicked", "query", "part") if (name := reading.one(role))}
     ids, notes = [roles[role] for role in ("session", "query") if role in roles], list[str]()
     refuse_blanks(raw, ids, reading)
-    if missing := reading.words.get("missing"):
-        raw = only_rows(raw, ~pl.any_horizontal(says(text_of(name), missing) for name in ids))
+    raw = without_missing(raw, ids, reading.words.get("missing", ()), notes)
     raw = _with_names(raw, ids, notes)
     query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
     columns = {"query_id": query, "session_id": pl.col(roles["session"])}
@@ -197,18 +191,17 @@ def _flag(name: str) -> pl.Expr:
 
 def _refusal(raw: RawTable, roles: Mapping[str, str], bad: str, row: int) -> InputError:
     """Return the error of a row, from 0, whose value is none of its role."""
-    path, number = raw.place(row + 1)
     if bad == "long":
-        return InputError(TOO_LONG.format("of a query, session or doc"), path=path, row=number)
+        return raw.at(row, InputError(TOO_LONG.format("of a query, session or doc")))
     if bad == "null":
-        return InputError(WITH_NULL.format("of a query, session or doc"), path=path, row=number)
+        return raw.at(row, InputError(WITH_NULL.format("of a query, session or doc")))
     value = raw.collect(raw.frame.slice(row, 1).select(pl.col(roles[bad]))).item()
     what = {
         "position": "is no position: a whole number, 1 (or 0) at the top",
         "clicked": "does not say whether there was a click: 1 or 0, true or false",
     }
     message = f"{short_repr(value)} {what[bad]}" if bad in what and value is not None else "the value is missing"
-    return InputError(message, path=path, row=number, column=roles[bad])
+    return raw.at(row, InputError(message, column=roles[bad]))
 
 
 Several: TypeAlias = Literal["all", "first", "last", "each", "drop"]

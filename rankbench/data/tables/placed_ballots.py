@@ -134,7 +134,7 @@ def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
     out = pl.all_horizontal(value.is_null() for value in values.values())
     if words := source.words("missing"):
         out |= pl.any_horizontal(says(text_of(name), words) for name in names)
-    gone = raw.collect(raw.frame.select(out.sum())).item()
+    gone = raw.facts(out.sum())[0]
     source = replace(source, raw=only_rows(raw, ~out))
     rows, beside = _rows(source, keys, values)
     by = [f"\0{role}" for role in keys]

@@ -305,11 +305,10 @@ class _Votes:
         name = self.reading.one(role)
         cell = self.raw.collect(self.raw.frame.slice(row, 1).select(text_of(name))).item()
         what = "positive and finite number" if role == "weight" else "whole number of votes"
-        path, place = self.raw.place(row + 1)
         step = f"{option('columns', f'{role}=')} counts each row once" + "; weight=NAME is the weight of one vote" * (
             role == "count"
         )
-        return Unread(f"{short_repr(cell)} is no {what}", step, code="number", path=path, row=place, column=name)
+        return self.raw.at(row, Unread(f"{short_repr(cell)} is no {what}", step, code="number", column=name))
 
     def refuse_items(self, out: pl.Expr | None, items: Collection[str]) -> None:
         """Ask about names of items that say nothing, are flags, are alike, or stand in a third column too."""
@@ -418,11 +417,8 @@ def _refuse_no_flags(votes: _Votes) -> None:
     raw, name, out = votes.raw, votes.reading.one("tie"), votes.out
     bad = no_flag(votes.reading)
     if (found := first_row(raw, {name: bad if out is None else bad & ~out})) is not None:
-        path, row = raw.place(found[0] + 1)
         what = f"{short_repr(cell_at(raw, found[0], name))} is not a truth value (true or false)"
-        raise InputError(
-            f"{what}; {option('columns', 'tie=')} reads the log without it", path=path, row=row, column=name
-        )
+        raise raw.at(found[0], InputError(f"{what}; {option('columns', 'tie=')} reads the log without it", column=name))
 
 
 def _outcomes(votes: _Votes, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
@@ -562,9 +558,8 @@ def days_of(raw: RawTable, name: str, pattern: str) -> pl.Expr:
     text = text_of(name)
     day = text.str.to_date(date_format(pattern), strict=False)
     if (found := first_row(raw, {name: day.is_null() & (text != "")})) is not None:
-        path, row = raw.place(found[0] + 1)
         cell = short_repr(cell_at(raw, found[0], name))
-        raise InputError(f"{cell} is no date as {pattern}", path=path, row=row, column=name)
+        raise raw.at(found[0], InputError(f"{cell} is no date as {pattern}", column=name))
     return day
 
 

@@ -59,15 +59,17 @@ def refuse_twice(raw: RawTable, reading: Reading, keys: pl.DataFrame, named: dic
         found = raw.collect(cells.select(text_of(name).n_unique().alias(name) for name in names))
         differ = [name for name, count in zip(found.columns, found.row(0) if names else (), strict=True) if count > 1]
         what = ", ".join(f"{named[name]} {short_repr(value)}" for name, value in key.items())
-        path, number = raw.place(row + 1)
-        raise Unread(
-            f"{what}: {count_text(len(rows), 'row')} have these names"
-            + (f", and differ in {listed(differ[:_NAMED])}" if differ else ", and no other column tells them apart"),
-            _parted(reading, differ),
-            code="twice",
-            shown=shown_columns({name: looks(texts) for name, texts in first_cells(raw, differ).items()}),
-            path=path,
-            row=number,
+        raise raw.at(
+            row,
+            Unread(
+                f"{what}: {count_text(len(rows), 'row')} have these names"
+                + (
+                    f", and differ in {listed(differ[:_NAMED])}" if differ else ", and no other column tells them apart"
+                ),
+                _parted(reading, differ),
+                code="twice",
+                shown=shown_columns({name: looks(texts) for name, texts in first_cells(raw, differ).items()}),
+            ),
         )
 
 
@@ -140,7 +142,7 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
     seed = pl.concat_str([text_of(name) for name in seeds], separator="\0")
     pairs = [pl.concat_str([text_of(name), seed], separator="\0").n_unique().alias(f"{name}!") for name in names]
     every = [text.n_unique() for text in texts.values()]
-    counts = raw.collect(raw.frame.select(*every, *pairs, seed.n_unique().alias("\0"))).row(0)
+    counts = raw.facts(*every, *pairs, seed.n_unique().alias("\0"))
     of_all, with_seed, of_seeds = counts[: len(names)], counts[len(names) : -1], counts[-1]
     for name, cell, kinds, both in zip(names, of_cells, of_all, with_seed, strict=True):
         if kinds < 2 or cell < kinds or both == kinds == of_seeds:

@@ -102,10 +102,9 @@ class Facts:
         for name in layout.cells:
             signed, plain = self.signed.get(name), self.plain.get(name)
             if signed is not None and plain is not None:
-                path, row = raw.place(max(signed, plain) + 1)
                 message = "some cells of the column have a percent sign, and others have none: write them in one way"
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out"
-                raise Unread(message, step, code="number-form", path=path, row=row, column=name)
+                raise raw.at(max(signed, plain), Unread(message, step, code="number-form", column=name))
             if not self.numbers[name] and self.rows:
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves it out"
                 raise Unread("the column has no score at all", step, code="blank", column=name)
@@ -190,9 +189,8 @@ def score_of(name: str, layout: ScoreLayout, simple: frozenset[str]) -> tuple[pl
 def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> None:
     """Ask what a cell says that is no number."""
     cell = str(raw.collect(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars())).item())
-    path, row = raw.place(at + 1)
     if name not in layout.cells:
-        raise InputError(f"{cell} is no name: {NOT_WHOLE}", path=path, row=row, column=name)
+        raise raw.at(at, InputError(f"{cell} is no name: {NOT_WHOLE}", column=name))
     steps = [f"{option('words', names_text({'missing': (cell,)}))} if it says that the score is missing"]
     if re.match(r"[+-]?\d+(?:\D\d{3})*[.,]?\d*$", cell) and not form_of(layout.reading):
         steps = [option("columns", 'numbers="1.234,5"') + ' says how 1234.5 is written, or numbers="1,234.5"']
@@ -201,4 +199,4 @@ def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> No
     if layout.side:
         steps.append(f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out")
     step = "; ".join(steps)
-    raise Unread(f"{short_repr(cell)} is not a number", step, code="number", path=path, row=row, column=name)
+    raise raw.at(at, Unread(f"{short_repr(cell)} is not a number", step, code="number", column=name))

@@ -146,7 +146,7 @@ class ScoreLayout:
         """
         places = [(name, side) for name in self.ignored for side in self.columns("system", "task")]
         wanted = [self._called(side, (name,)).any().alias(str(at)) for at, (name, side) in enumerate(places)]
-        every, *found = raw.collect(raw.frame.select(pl.len().alias("rows"), *wanted)).row(0)
+        every, *found = raw.facts(pl.len(), *wanted)
         if not rows:
             raise InputError(f"none of {count_text(every, 'row')} is left, or there are no rows")
         there = Counter(name for (name, _), some in zip(places, found, strict=True) if some)

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, says, text_of
-from rankbench.data.tables.doubts import SAMPLED
+from rankbench.data.tables.doubts import SAMPLED, counted_words
 from rankbench.errors import InputError, Unread, nearest, option
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -252,18 +252,15 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
     winner, sides = reading.one("winner"), [reading.one("left"), reading.one("right")]
     said = text_of(winner)
     rows = raw.frame.filter(~says(said, reading.words.get("missing", ())))
-    counted = rows.group_by(said.alias("said")).len().sort("len", "said", descending=[True, False]).head(_SHOWN + 1)
-    words = raw.collect(counted).rows()
     if all(sides) and (odd := _capitals(raw, rows, winner, sides)) is not None:
         return odd
     if all(sides) and (other := _other_words(raw, rows, winner, sides)) is not None:
         return other
-    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in words[:_SHOWN])
-    more = ", .." if len(words) > _SHOWN else ""
+    shown = counted_words(raw, rows, said)
     blanks = {side or role: ("____",) for side, role in zip(sides, ("LEFT", "RIGHT"), strict=True)}
     which = "" if all(sides) else f"{option('columns', 'left=LEFT,right=RIGHT')} "
     return Unread(
-        f"the column says {shown}{more}: neither names of the two items of a row, nor of their columns",
+        f"the column says {shown}: neither names of the two items of a row, nor of their columns",
         f"{which}{option('words', names_text({**blanks, 'tie': ('____',), 'missing': ('____',)}))}",
         code="words",
         column=winner,
