@@ -84,7 +84,7 @@ def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: i
     ridge = method.strength()
     low, high = np.minimum(votes.winners, votes.losers), np.maximum(votes.winners, votes.losers)
     pairs, pair = np.unique(low * np.int64(m) + high, return_inverse=True)
-    points = np.where(votes.ties, 0.5, votes.winners == low)
+    points = votes.share_won(low)
     kinds, times = np.unique(np.column_stack([pair, points, votes.weights]), axis=0, return_counts=True)
     judged = np.asarray(np.bincount(pair, votes.weights), np.float64)
     if method.unpenalized() or counts.m > MOST_DENSE or len(pairs) * len(kinds) > _CELLS:

@@ -125,7 +125,7 @@ class Removal:
         bend = weights * chance * (1 - chance)
         inverse = inverse_information(votes.counts(rows), -np.nan_to_num(leads), ridge_of(self.method))
         leverage = bend * (inverse[winners, winners] + inverse[losers, losers] - 2 * inverse[winners, losers])
-        surprise = weights * (np.where(votes.ties[rows], 0.5, 1.0) - chance) / np.maximum(1 - leverage, 0.1)
+        surprise = weights * (votes.share_won(votes.winners)[rows] - chance) / np.maximum(1 - leverage, 0.1)
 
         def of_rival(rival: int) -> NDArray[np.float64]:
             pull = inverse[:, self.first] - inverse[:, rival]

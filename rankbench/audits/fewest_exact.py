@@ -231,7 +231,7 @@ def sums_by_unit(
     count = int(units.max()) + 1
     judged = (votes.winners == item) | (votes.losers == item)
     judged = judged if gone is None else judged & ~gone[units]
-    won = np.where(votes.ties, 0.5, votes.winners == item) * votes.weights
+    won = votes.share_won(item) * votes.weights
     wins, weights = (np.bincount(units[judged], each[judged], count) for each in (won, votes.weights))
     return np.asarray(wins, np.float64), np.asarray(weights, np.float64)
 

@@ -203,7 +203,7 @@ def largest_misfits(board: VoteBoard) -> Misfit | None:
     def distances(residuals: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         return {name: part.distances(residuals, wide if name == "judge" else 0.0) for name, part in parts.items()}
 
-    said = fitted((votes.weights * (np.where(votes.ties, 0.5, 1.0) - chance))[None, :])
+    said = fitted((votes.weights * (votes.share_won(votes.winners) - chance))[None, :])
     taste = wide = 0.0
     if judged:
         seen, error, implied = float(parts["judge"].variance(said)[0]), 0.0, list[float]()

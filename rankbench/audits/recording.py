@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text, first_of, listed, short_reprs, significant
-from rankbench.descriptions.judges import position_bias, repeats, share_interval, votes_with_points
+from rankbench.descriptions.judges import position_bias, repeats, share_interval, share_of_winner, votes_with_points
 from rankbench.descriptions.suspicions import Findings, lookalikes, mirrored_votes, odd
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
@@ -82,8 +82,7 @@ def flips(board: VoteBoard) -> Probe:
 
 def _points_of_left(names: Sequence[str]) -> pl.Expr:
     """Return the points of the left item in each vote, from 0 to 1; half of one for a tie."""
-    won = pl.col("points") if "points" in names else pl.lit(1.0)
-    won = pl.when(pl.col("tie")).then(0.5).otherwise(won) if "tie" in names else won
+    won = share_of_winner(names)
     return pl.when("first").then(won).otherwise(1 - won)
 
 

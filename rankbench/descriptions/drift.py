@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
+from rankbench.descriptions.judges import share_of_winner
 from rankbench.descriptions.suspicions import count_and_first
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
@@ -181,9 +182,8 @@ def _votes(table: pl.LazyFrame, step: int, items: list[str] | list[int]) -> pl.D
     schema = table.collect_schema().names()
     if "time" not in schema:
         return None
-    chosen = table.select(
-        [name for name in ("winner", "loser", "tie", "weight", "time", "judge", "points") if name in schema]
-    )
+    kept = [name for name in ("winner", "loser", "weight", "time", "judge") if name in schema]
+    chosen = table.select(*kept, won=share_of_winner(schema))
     if step > 1:
         # In less memory than `gather_every` takes.
         chosen = chosen.with_row_index("row").filter(pl.col("row") % step == 0).drop("row")
@@ -199,9 +199,7 @@ def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_
     n = len(votes)
     winners, losers = (votes[name].to_numpy().astype(np.int32) for name in ("winner", "loser"))
     weight = votes["weight"].cast(pl.Float64).to_numpy() if "weight" in votes.columns else np.ones(n)
-    won = votes["points"].to_numpy().copy() if "points" in votes.columns else np.ones(n)
-    if "tie" in votes.columns:
-        won[votes["tie"].fill_null(False).to_numpy()] = 0.5
+    won = votes["won"].to_numpy()
     quarter = np.repeat(np.arange(len(cuts) + 1, dtype=np.int32), np.diff([0, *cuts, n]))
     judges = _numbered(votes["judge"]) if "judge" in votes.columns and not votes["judge"].null_count() else None
     by_judge = judges is not None and bool(judges.any())

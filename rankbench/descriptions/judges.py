@@ -15,6 +15,7 @@ are few, with Student's tails for the estimate; and a judge is never more suspic
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,6 +119,12 @@ def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
     more = pl.when(pl.col(REST).shift(-1)).then(weight.shift(-1)).otherwise(0.0)
     split = table.with_columns(points=weight / (weight + more), weight=weight + more)
     return split.filter(~pl.col(REST)).drop(REST)
+
+
+def share_of_winner(names: Sequence[str]) -> pl.Expr:
+    """Return what the winner has of each vote: its points, half of a tie; `names` are the columns of the votes."""
+    won = pl.col("points") if "points" in names else pl.lit(1.0)
+    return pl.when(pl.col("tie")).then(0.5).otherwise(won) if "tie" in names else won
 
 
 def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:

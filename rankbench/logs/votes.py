@@ -119,6 +119,16 @@ class Votes:
         alike = self.count - int((np.bincount(times) == 1).sum())
         return f"{alike:,} of {self.count:,} votes share their time with others: {_AS_READ} of these" if alike else ""
 
+    def share_won(self, side: NDArray[np.integer] | int) -> NDArray[np.float64]:
+        """Return what an item has of each vote, shape (n,): 1 if it won, half of a tie, else 0.
+
+        Parameters
+        ----------
+        side : ndarray of int, shape (n,), or int
+            The item of each vote: one of its two.
+        """
+        return np.where(self.ties, 0.5, self.winners == side)
+
     def decisive(self) -> NDArray[np.bool_]:
         """Return which votes prefer one item, with some weight, shape (n,)."""
         return ~self.ties & (self.weights > 0)

@@ -248,7 +248,8 @@ class LeftAdvantage(PeriodProtocol):
         """Return the stretches, and the sides of the votes."""
         away = int((~log.sided).sum())
         notes = (f"{away:,} of {log.votes.count:,} votes have no sides ({self.unless}).",) if away else ()
-        return log.names, {"lefts": log.lefts, "sided": log.sided}, notes
+        left = np.where(log.lefts, log.votes.winners, log.votes.losers)
+        return log.names, {"lefts": log.lefts, "sided": log.sided, "won": log.votes.share_won(left)}, notes
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot say what was expected; empty if it can."""
@@ -279,8 +280,7 @@ def _advantages(
         winner, loser = (np.searchsorted(items, stored[name][rows]) for name in ("winners", "losers"))
         lead = scores[winner] - scores[loser]
         lead = np.where(lefts, lead, -lead)[sided]
-        won = np.where(stored["ties"][rows], 0.5, lefts)[sided]
-        weights = stored["weights"][rows][sided]
+        won, weights = stored["won"][rows][sided], stored["weights"][rows][sided]
         score[p], se[p] = _advantage(lead, won, weights)
         votes[p] = weights.sum()
     units = Units(count, float(count), votes, votes, votes)

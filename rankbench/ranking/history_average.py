@@ -70,7 +70,7 @@ def timed_counts(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float6
         known, code = np.unique(votes.covariates.values * signs[:, None] + 0.0, axis=0, return_inverse=True)
     keys, cell = np.unique((place * len(pairs) + pair) * len(known) + code.reshape(-1), return_inverse=True)
     cell = cell.reshape(-1)
-    share = np.where(votes.ties, 0.5, (votes.winners < votes.losers).astype(np.float64))
+    share = votes.share_won(np.minimum(votes.winners, votes.losers))
     sums = (np.bincount(cell, votes.weights * part, len(keys)) for part in (share, 1 - share))
     won, lost = (np.asarray(one, np.float64) for one in sums)
     if votes.covariates is not None:

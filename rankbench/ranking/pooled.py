@@ -140,7 +140,7 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
 def categories_matter(log: Votes, aggregator: Aggregator, seed: int) -> CategoryTest:
     """Test whether categories matter, around the scores that the aggregator gives the whole log."""
     common = call_aggregator(aggregator, log.counts(), len(log.items))
-    residuals = log.weights * (np.where(log.ties, 0.5, 1.0) - chances(common, log.winners, log.losers))
+    residuals = log.weights * (log.share_won(log.winners) - chances(common, log.winners, log.losers))
     judges = log.judges if log.judge_count > 1 and log.judges is not None else log.numbers
     return category_test(residuals, log.winners, log.losers, log.queries, judges, len(log.items), seed)
 

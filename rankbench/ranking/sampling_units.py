@@ -81,7 +81,7 @@ def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     items = np.concatenate([votes.winners, votes.losers])
     twice, weights = np.concatenate([groups, groups]), np.concatenate([votes.weights, votes.weights])
     sizes = np.bincount(groups, votes.weights)
-    won = np.concatenate([np.where(votes.ties, 0.5, 1.0), np.where(votes.ties, 0.5, 0.0)])
+    won = np.concatenate([votes.share_won(votes.winners), votes.share_won(votes.losers)])
     sums = _SaidSums(m)
     # Both rows of a vote whose points are split are one judgment.
     numbers = np.tile(votes.numbers, 2)
@@ -161,7 +161,7 @@ def spread_of_points(votes: Votes, *groups: NDArray[np.int64]) -> float:
     if votes.rest is None:
         return 1.0
     first = np.flatnonzero(~votes.rest)
-    won = votes.weights * np.where(votes.ties, 0.5, votes.winners < votes.losers)
+    won = votes.weights * votes.share_won(np.minimum(votes.winners, votes.losers))
     points, weight = (np.bincount(votes.numbers, of) for of in (won, votes.weights))
     for group in groups:
         kept = (weight > 0) & (group[first] >= 0)
