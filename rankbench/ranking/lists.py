@@ -25,12 +25,12 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Orders, Selections, implied_comparisons
 from rankbench.interfaces.row_weights import MOST_VOTES
 from rankbench.logs.votes import NO_TIMES
-from rankbench.ranking.ranked_log import ItemTallies, WholeLog
+from rankbench.ranking.ranked_log import ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import JUDGES, Units, units_of_lists
 
 
 @dataclass(frozen=True, eq=False)
-class Ballots(WholeLog):
+class Ballots(RankedLog):
     """Ballots of one query.
 
     Attributes
@@ -122,7 +122,7 @@ class Ballots(WholeLog):
 
 
 @dataclass(frozen=True, eq=False)
-class Sessions(WholeLog):
+class Sessions(RankedLog):
     """Sessions of one query; they are the units.
 
     Scores from clicks are rates, and every item has its own: all stand on one scale.

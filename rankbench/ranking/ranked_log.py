@@ -107,7 +107,15 @@ class RankedLog(ABC):
     def tallies(self) -> ItemTallies:
         """Return how often each item was judged, and how often for the better."""
 
-    @abstractmethod
+    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
+        raise NotImplementedError
+
+    def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+        """Yield how often each resample draws each unit, (G,)."""
+        draws = draws_of(self.units.count, resamples, seed)
+        return map(draws.times, range(resamples))
+
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,).
 
@@ -118,6 +126,7 @@ class RankedLog(ABC):
         SpecError
             There are more items than the aggregator can rank.
         """
+        return self._again(aggregator, None)
 
     @abstractmethod
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
@@ -127,11 +136,17 @@ class RankedLog(ABC):
         """Return whether a rule of social choice elects each item, (m,); None of other aggregators."""
         return None
 
-    @abstractmethod
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
         """Return the scores of resamples of the units, (B, m); rows of nan where there are none."""
+        drawn = np.full((resamples, len(self.items)), np.nan)
+        for row, times in zip(drawn, self._drawn(resamples, seed), strict=True):
+            try:
+                row[:] = self._again(aggregator, times)
+            except (ContenderDiverged, InputError):
+                continue
+        return drawn
 
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
         """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
@@ -307,37 +322,8 @@ class CountedVotes(RankedLog):
         ]
 
 
-class WholeLog(RankedLog):
-    """Judgments that are more than sums by pair: an aggregator sees all of them, and of each resample."""
-
-    @abstractmethod
-    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
-
-    def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-        """Yield how often each resample draws each unit, (G,)."""
-        draws = draws_of(self.units.count, resamples, seed)
-        return map(draws.times, range(resamples))
-
-    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
-        """Return the scores of the items, shape (m,)."""
-        return self._again(aggregator, None)
-
-    def replicates(
-        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
-    ) -> NDArray[np.float64]:
-        """Return the scores of resamples of the units, (B, m)."""
-        drawn = np.full((resamples, len(self.items)), np.nan)
-        for row, times in zip(drawn, self._drawn(resamples, seed), strict=True):
-            try:
-                row[:] = self._again(aggregator, times)
-            except (ContenderDiverged, InputError):
-                continue
-        return drawn
-
-
 @dataclass(frozen=True, eq=False)
-class OrderedVotes(WholeLog):
+class OrderedVotes(RankedLog):
     """Votes one by one, in their order, for methods that are not made of counts.
 
     Attributes
