@@ -127,7 +127,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
                 elif stream.judges is not None:
                     found.append(_cells(chunk))
                     # Seldom enough that the work stays linear, often enough that repeats take no memory.
-                    if sum(len(cells.keys) for cells in found[1:]) > max(len(found[0].keys), 4 * ROWS):
+                    if sum(len(keys) for keys, _ in found[1:]) > max(len(found[0][0]), 4 * ROWS):
                         found = [compacted(found)]
         except InputError:
             # The error of a row before comes first.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,11 +29,8 @@ _AT_ONCE = 1 << 20
 """Keys that are read at a time: what is made on the way does not grow with the log."""
 
 
-class Cells(NamedTuple):
-    """Sums by (cluster, pair, outcome): keys, sorted, each once, (K,), and weights, (K,)."""
-
-    keys: NDArray[Any]
-    weights: NDArray[np.float64]
+Cells: TypeAlias = tuple[NDArray[Any], NDArray[np.float64]]
+"""Sums by (cluster, pair, outcome): keys, sorted, each once, (K,), and weights, (K,)."""
 
 
 def summed(keys: NDArray[np.integer], weights: NDArray[np.float64] | None = None) -> Cells:
@@ -42,14 +39,14 @@ def summed(keys: NDArray[np.integer], weights: NDArray[np.float64] | None = None
         keys = np.sort(keys)
         first = _firsts(keys)
         ends = np.append(np.flatnonzero(first), len(keys))
-        return Cells(keys[first], np.diff(ends).astype(np.float64))
+        return keys[first], np.diff(ends).astype(np.float64)
     # Stable, which is linear where sorted keys follow sorted ones.
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     first = _firsts(keys)
     keys, weights = keys[first], weights[order]
     del order
-    return Cells(keys, np.bincount(np.cumsum(first) - 1, weights, len(keys)).astype(np.float64, copy=False))
+    return keys, np.bincount(np.cumsum(first) - 1, weights, len(keys)).astype(np.float64, copy=False)
 
 
 def _firsts(keys: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -104,12 +101,13 @@ def cluster_counts(found: Cells, counts: PairCounts, rank: NDArray[np.int64], na
     place = np.empty(len(names), np.int64)
     place[by_name] = np.arange(len(names))
     pairs = counts.low.astype(np.int64) * counts.m + counts.high
-    keys = np.empty(len(found.keys), np.int64)
+    codes, sums = found
+    keys = np.empty(len(codes), np.int64)
     for begin in range(0, len(keys), _AT_ONCE):
         rows = slice(begin, begin + _AT_ONCE)
-        keys[rows] = _listed_keys(found.keys[rows].astype(np.int64), rank, place, pairs, counts.m)
+        keys[rows] = _listed_keys(codes[rows].astype(np.int64), rank, place, pairs, counts.m)
     order = np.argsort(keys)
-    keys, weights = keys[order], found.weights[order]
+    keys, weights = keys[order], sums[order]
     del order
     width = 3 * len(pairs)
     starts = np.searchsorted(keys, np.arange(len(names) + 1) * width)
@@ -276,6 +274,6 @@ def _joined_clusters(
         np.repeat(place, np.diff(part.starts)) * width + 3 * pair[part.cells // 3] + part.cells % 3
         for part, place, pair in zip((a, b), of, pairs, strict=True)
     ]
-    found = summed(np.concatenate(keys), np.concatenate([a.weights, b.weights]))
-    starts = np.searchsorted(found.keys, np.arange(len(clusters) + 1) * width)
-    return ClusterCounts(counts, clusters, starts, (found.keys % width).astype(np.int32), found.weights)
+    cells, weights = summed(np.concatenate(keys), np.concatenate([a.weights, b.weights]))
+    starts = np.searchsorted(cells, np.arange(len(clusters) + 1) * width)
+    return ClusterCounts(counts, clusters, starts, (cells % width).astype(np.int32), weights)
