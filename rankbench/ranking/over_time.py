@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -112,16 +112,6 @@ class ScoresOverTime:
         return history_drawing(self.table, self.now, place, self.method, self.facts, top)
 
 
-class _DatedLog(NamedTuple):
-    """Votes of a log, their sums by time and pair, how alike they are, names of the times, and *then* among these."""
-
-    votes: Votes
-    counts: TimedCounts
-    alike: AlikeVotes
-    names: Sequence[str]
-    then: int
-
-
 def scores_over_time(
     log: Log,
     method: str = "",
@@ -208,16 +198,15 @@ def scores_over_time(
         if alike.of_changes != alike.worth:
             _, others, chances = weighed_models(points, counts, alike.of_changes, search=search)
             changes = AveragedHistory.from_models(others, chances, then, known)
-        by_time = _DatedLog(votes, counts, alike, names, then)
         if votes.covariates is not None and levels.effects.shape != (len(votes.covariates.names),):
             raise SpecError(f"{points[0].name!r} estimates no effects of covariates: take dynamic-bradley-terry")
-        found = _read(by_time, replace(levels, changes=changes.changes), seed)
+        found = _read(votes.items, names, counts, alike, replace(levels, changes=changes.changes), then, seed)
     point = weighed[int(np.argmax(weights))]
     grid = [
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
         for one, history, weight in zip(weighed, histories, weights, strict=True)
     ]
-    notes = [*source.notes, *dated, *_notes(by_time, chosen), *of_covariates]
+    notes = [*source.notes, *dated, *_notes(votes, alike, names, names[then], chosen), *of_covariates]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
     facts = {
@@ -265,18 +254,25 @@ def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64
     return found
 
 
-def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _read(
+    items: list[str],
+    names: Sequence[str],
+    counts: TimedCounts,
+    alike: AlikeVotes,
+    found: AveragedHistory,
+    then: int,
+    seed: int,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return tables of the scores over time and of the current scores."""
-    votes, counts, alike, names, then = log
     scores = found.scores
     present = np.isfinite(scores)
     centered = told_from(scores, judged_enough(alike.units))
     half = _half_widths(alike, alike.units.of_variance) * found.deviation
     cast = np.zeros(scores.shape)
-    for items in (counts.first, counts.second):
-        np.add.at(cast, (counts.times, items), counts.won + counts.lost)
+    for judged in (counts.first, counts.second):
+        np.add.at(cast, (counts.times, judged), counts.won + counts.lost)
     rows, columns = np.nonzero(present)
-    named = pl.Series(votes.items)
+    named = pl.Series(items)
     table = pl.DataFrame(
         {
             "time": pl.Series(names, dtype=pl.String).gather(rows),
@@ -347,15 +343,14 @@ def _places_now(
     return places
 
 
-def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
+def _notes(votes: Votes, alike: AlikeVotes, names: Sequence[str], then: str, unit: TimeUnit) -> list[str]:
     """Return what a reader must know."""
-    votes, counts, alike, names, then = log
     what = "time" if unit == "time" else unit
     some = "" if judged_enough(alike.units).all() else " (those with votes enough for an interval)"
     notes = [
-        f"scores at {len(counts):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
+        f"scores at {len(names):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
         f"The mean of the items judged by then{some} is 0. Each 95% band is for one score alone",
-        f"changes are from {names[then]} to {names[-1]}, relative to the mean of the items that had a score at both. "
+        f"changes are from {then} to {names[-1]}, relative to the mean of the items that had a score at both. "
         "The intervals of all items hold together at 95%",
     ]
     scales = len(connected_components(votes.counts()))
