@@ -35,23 +35,6 @@ _LARGEST = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class GroupSizes:
-    """All that folds are decided by.
-
-    Attributes
-    ----------
-    kind : HeldOut
-        Kind of a group.
-    total, decisive : ndarray of int64, shape (G,)
-        Number of votes of each group, and of those that prefer one item, with some weight.
-    """
-
-    kind: HeldOut
-    total: NDArray[np.int64]
-    decisive: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
 class Cut:
     """The parts of the votes that one repetition learns from, chooses by and tests on.
 
@@ -95,8 +78,8 @@ def grouping_of(votes: Votes, grouping: HeldOut) -> NDArray[np.integer]:
     return known if grouping == "judge" else _stretches(np.bincount(known))[known]
 
 
-def sizes_of(votes: Votes, grouping: HeldOut) -> GroupSizes:
-    """Return how large the groups of a log are.
+def sizes_of(votes: Votes, grouping: HeldOut) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of votes of each group of a log, and of decisive ones, shapes (G,).
 
     Raises
     ------
@@ -107,7 +90,7 @@ def sizes_of(votes: Votes, grouping: HeldOut) -> GroupSizes:
     if votes.rest is not None:
         groups, decisive = groups[~votes.rest], decisive[~votes.rest]
     total = np.bincount(groups)
-    return GroupSizes(grouping, total, np.bincount(groups[decisive], minlength=len(total)))
+    return total, np.bincount(groups[decisive], minlength=len(total))
 
 
 def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str, ...]]:
@@ -129,7 +112,7 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str,
         The log does not know pairs or times apart, or has too few decisive votes for folds.
     """
     if wanted == "time":
-        _check_times(sizes_of(votes, "time"))
+        _check_times(*sizes_of(votes, "time"))
         return "time", ()
     decisive = int(votes.decisive().sum())
     if decisive < FOLDS:
@@ -150,17 +133,17 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str,
     return "vote", (*notes, f"Single votes are held out, as {few}: the same judge is on both sides.")
 
 
-def _check_times(sizes: GroupSizes) -> None:
+def _check_times(total: NDArray[np.int64], decisive: NDArray[np.int64]) -> None:
     """Refuse a log that cannot be cut in the order of time, or whose first sixth cannot be cut again."""
-    by_part = np.bincount(_in_order(sizes.total, FOLDS), sizes.decisive, FOLDS + 1)
+    by_part = np.bincount(_in_order(total, FOLDS), decisive, FOLDS + 1)
     if not by_part.all():
         raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
     for repetition in range(FOLDS):
         unused = np.random.default_rng(0)
-        cut = cut_groups(sizes, repetition, unused, unused)
+        cut = cut_groups("time", (total, decisive), repetition, unused, unused)
         known = cut.part >= 0
-        decisive = np.bincount(cut.part[known], sizes.decisive[known], cut.tested + 1)
-        if not any(decisive[later] for _, later in cut.inner):
+        of_part = np.bincount(cut.part[known], decisive[known], cut.tested + 1)
+        if not any(of_part[later] for _, later in cut.inner):
             raise SpecError(
                 f"the first {repetition + 1} sixths of the log, by time, hold no decisive vote after others. No "
                 "parameters can be chosen on them, and there are no folds"
@@ -185,7 +168,7 @@ def _few_judges(votes: Votes) -> str:
 
 def _divides(votes: Votes, grouping: HeldOut) -> bool:
     """Return whether every fold gets a decisive vote."""
-    return int(np.count_nonzero(sizes_of(votes, grouping).decisive)) >= FOLDS
+    return int(np.count_nonzero(sizes_of(votes, grouping)[1])) >= FOLDS
 
 
 def assigned_folds(
@@ -214,7 +197,13 @@ def assigned_folds(
     return names[place]
 
 
-def cut_groups(sizes: GroupSizes, repetition: int, partition: np.random.Generator, inner: np.random.Generator) -> Cut:
+def cut_groups(
+    kind: HeldOut,
+    sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
+    repetition: int,
+    partition: np.random.Generator,
+    inner: np.random.Generator,
+) -> Cut:
     """Return what a repetition does with each group.
 
     By judge, pair and vote, repetition r tests fold ``r mod FOLDS`` of a random partition, one for every `FOLDS`
@@ -225,7 +214,10 @@ def cut_groups(sizes: GroupSizes, repetition: int, partition: np.random.Generato
 
     Parameters
     ----------
-    sizes : GroupSizes
+    kind : HeldOut
+        Kind of a group.
+    sizes : (ndarray of int64, ndarray of int64)
+        See `sizes_of`.
     repetition : int
     partition, inner : Generator
         Of the partition, and of that of the training part.
@@ -236,20 +228,20 @@ def cut_groups(sizes: GroupSizes, repetition: int, partition: np.random.Generato
         The part to learn from or to test on is empty; a repetition by time beyond `FOLDS`,
         which would be one of the others again.
     """
-    by_time = sizes.kind == "time"
+    (total, decisive), by_time = sizes, kind == "time"
     if by_time:
         if repetition >= FOLDS:
             raise SpecError(f"there are {FOLDS} runs in the order of time, and more would repeat them")
-        at = _in_order(sizes.total, FOLDS)
+        at = _in_order(total, FOLDS)
         train, test = at <= repetition, at == repetition + 1
     else:
-        fold = assigned_folds(sizes.total, sizes.decisive, FOLDS, partition)
+        fold = assigned_folds(total, decisive, FOLDS, partition)
         train, test = fold != repetition % FOLDS, fold == repetition % FOLDS
-    if not sizes.total[train].any() or not sizes.total[test].any():
-        raise SpecError(f"too few {sizes.kind}s to cut the log into {FOLDS} folds")
-    last = int(np.flatnonzero(train & (sizes.total > 0))[-1]) + 1
+    if not total[train].any() or not total[test].any():
+        raise SpecError(f"too few {kind}s to cut the log into {FOLDS} folds")
+    last = int(np.flatnonzero(train & (total > 0))[-1]) + 1
     known = train[:last]
-    total, decisive = np.where(known, sizes.total[:last], 0), np.where(known, sizes.decisive[:last], 0)
+    total, decisive = np.where(known, total[:last], 0), np.where(known, decisive[:last], 0)
     within = _in_order(total, INNER) if by_time else assigned_folds(total, decisive, INNER, inner)
     parts = INNER + 1 if by_time else INNER
     votes = np.bincount(within, total, parts)

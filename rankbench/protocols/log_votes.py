@@ -26,7 +26,7 @@ from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connecte
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import check_implied, implied_comparisons
 from rankbench.logs.votes import Votes, all_ones, coded_votes, load_votes, numbered_groups
-from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
+from rankbench.protocols.folds import Cut, HeldOut, grouping_of, sizes_of
 from rankbench.protocols.steps import arrays_of, covariates_of
 
 _KINDS: tuple[HeldOut, ...] = get_args(HeldOut)
@@ -39,7 +39,10 @@ class GroupedVotes:
     Attributes
     ----------
     pairs : ComparedPairs
-    sizes : GroupSizes
+    kind : HeldOut
+        Kind of a group.
+    total, decisive : ndarray of int64, shape (G,)
+        Number of votes of each group, and of those that prefer one item, with some weight.
     starts : ndarray of int64, shape (G + 1,)
         Rows of group g are ``starts[g]:starts[g + 1]``.
     slot : ndarray of int32, shape (K,)
@@ -51,7 +54,9 @@ class GroupedVotes:
     """
 
     pairs: ComparedPairs
-    sizes: GroupSizes
+    kind: HeldOut
+    total: NDArray[np.int64]
+    decisive: NDArray[np.int64]
     starts: NDArray[np.int64]
     slot: NDArray[np.int32]
     count: NDArray[np.integer]
@@ -100,7 +105,7 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
     SpecError
         See `rankbench.protocols.folds.grouping_of`.
     """
-    sizes = sizes_of(votes, kind)
+    total, decisive = sizes_of(votes, kind)
     width = 3 * len(pairs)
     outcome = (votes.winners > votes.losers).astype(np.int8)
     outcome[votes.ties] = 2
@@ -125,9 +130,9 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
         count = np.add.reduceat((~votes.rest)[order].astype(np.int64), first)
     small = np.uint8 if count.max() < 1 << 8 else np.int32
     key = key[first]
-    starts = np.searchsorted(key, np.arange(len(sizes.total) + 1) * width)
+    starts = np.searchsorted(key, np.arange(len(total) + 1) * width)
     key %= width
-    return GroupedVotes(pairs, sizes, starts, key.astype(np.int32), count.astype(small), weight)
+    return GroupedVotes(pairs, kind, total, decisive, starts, key.astype(np.int32), count.astype(small), weight)
 
 
 def _firsts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -135,15 +140,14 @@ def _firsts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1])
 
 
-_COLUMNS = ("starts", "slot", "count", "weight")
+_COLUMNS = ("total", "decisive", "starts", "slot", "count", "weight")
 
 
 def pack_grouped(grouped: GroupedVotes) -> dict[str, NDArray[Any]]:
     """Return grouped votes as arrays of a `Prepared`; log and pairs apart, so that protocols share them."""
-    sizes = grouped.sizes
     columns = {name: getattr(grouped, name) for name in _COLUMNS}
-    kind = np.array([_KINDS.index(sizes.kind)])
-    return pack("groups", kind=kind, total=sizes.total, decisive=sizes.decisive, **columns)
+    kind = np.array([_KINDS.index(grouped.kind)])
+    return pack("groups", kind=kind, **columns)
 
 
 def pack_pairs(pairs: ComparedPairs) -> dict[str, NDArray[Any]]:
@@ -156,8 +160,7 @@ def unpack_grouped(arrays: Mapping[str, NDArray[Any]]) -> GroupedVotes:
     of = unpack(arrays, "groups")
     kind = _KINDS[int(of["kind"][0])]
     pairs = ComparedPairs(int(arrays["pairs.m"][0]), arrays["pairs.low"], arrays["pairs.high"])
-    sizes = GroupSizes(kind, of["total"], of["decisive"])
-    return GroupedVotes(pairs, sizes, *(of[name] for name in _COLUMNS))
+    return GroupedVotes(pairs, kind, *(of[name] for name in _COLUMNS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,7 +130,7 @@ class OwnLog(LogProtocol):
         grouped = unpack_grouped(prepared.arrays)
         partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
         inner = np.random.default_rng([key.seed, 2, key.repetition])
-        cut = cut_groups(grouped.sizes, key.repetition, partition, inner)
+        cut = cut_groups(grouped.kind, (grouped.total, grouped.decisive), key.repetition, partition, inner)
         return Trial(grouped, cut, unpack_items(prepared), partial(unpack_votes, prepared))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ class Trial:
     """
 
     def __init__(self, grouped: GroupedVotes, cut: Cut, items: list[str], votes: Callable[[], Votes]) -> None:
-        self.kind, self.cut = grouped.sizes.kind, cut
+        self.kind, self.cut = grouped.kind, cut
         self._votes = votes
         self._everything = tuple(range(cut.tested))
         weights, numbers = grouped.parts(cut)
@@ -95,8 +96,8 @@ class Trial:
             for chosen in {self._everything, *(learned for learned, _ in cut.inner)}
         }
         # Of what is predicted within the training part, whoever predicts it.
-        self._inner = _Sides(weights, numbers, [part for _, part in cut.inner], grouped.pairs)
-        self._test = _Sides(weights, numbers, [cut.tested], grouped.pairs)
+        self._inner = _outcomes_of_parts(weights, numbers, [part for _, part in cut.inner], grouped.pairs)
+        self._test = _outcomes_of_parts(weights, numbers, [cut.tested], grouped.pairs)
 
     @cached_property
     def _part_of_vote(self) -> tuple[Votes, NDArray[np.int8]]:
@@ -156,13 +157,13 @@ class Trial:
         """Return the training votes with margins from scores that have not seen them."""
         if sees_covariates(aggregator):
             return self._by_covariates(aggregator, self.cut.inner)
-        return self._inner.outcomes([self.scores(aggregator, learned) for learned, _ in self.cut.inner])
+        return _with_margins(self._inner, [self.scores(aggregator, learned) for learned, _ in self.cut.inner])
 
     def tested(self, aggregator: Aggregator) -> PairOutcomes:
         """Return the held-out votes with margins from the scores of the training part."""
         if sees_covariates(aggregator):
             return self._by_covariates(aggregator, [(self._everything, self.cut.tested)])
-        return self._test.outcomes([self.scores(aggregator, self._everything)])
+        return _with_margins(self._test, [self.scores(aggregator, self._everything)])
 
 
 def _blind_margins(fit: ControlledFit, votes: CovariateVotes) -> NDArray[np.float64]:
@@ -179,34 +180,34 @@ def _blind_margins(fit: ControlledFit, votes: CovariateVotes) -> NDArray[np.floa
     return margins * signs if margins.shape == signs.shape else margins
 
 
-class _Sides:
-    """Sums of some parts, one behind the other, by column: what margins are put beside."""
+_PairsOfParts: TypeAlias = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
+"""Items of the pairs that votes of each part are on."""
 
-    def __init__(
-        self, weights: NDArray[np.float64], numbers: NDArray[np.float64], parts: Sequence[int], pairs: ComparedPairs
-    ) -> None:
-        rows = [np.flatnonzero(numbers[part].any(axis=1)) for part in parts]
 
-        def beside(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-            of_parts = [sums[part, own] for part, own in zip(parts, rows, strict=True)]
-            return np.concatenate([np.zeros((0, 3)), *of_parts])
+def _outcomes_of_parts(
+    weights: NDArray[np.float64], numbers: NDArray[np.float64], parts: Sequence[int], pairs: ComparedPairs
+) -> tuple[_PairsOfParts, PairOutcomes]:
+    """Return the pairs of some parts, and the sums of the parts one behind the other, with margins of 0."""
+    rows = [np.flatnonzero(numbers[part].any(axis=1)) for part in parts]
 
-        self.items = [(pairs.low[own], pairs.high[own]) for own in rows]
-        self.won, self.lost, self.tied = np.ascontiguousarray(beside(weights).T)
-        won, lost, tied = beside(numbers).T
-        self.decided = won + lost
-        self.votes = self.decided + tied
+    def beside(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        of_parts = [sums[part, own] for part, own in zip(parts, rows, strict=True)]
+        return np.concatenate([np.zeros((0, 3)), *of_parts])
 
-    def outcomes(self, scores: Sequence[NDArray[np.float64]]) -> PairOutcomes:
-        """Return the sums with the margins of each part by its own scores."""
-        margins = np.empty(len(self.won))
-        begin = 0
-        for of_part, (low, high) in zip(scores, self.items, strict=True):
-            own = margins[begin : begin + len(low)]
-            np.subtract(of_part[low], of_part[high], out=own)
-            leveled(own, of_part)
-            begin += len(low)
-        return PairOutcomes(margins, self.won, self.lost, self.tied, self.decided, self.votes)
+    won, lost, tied = np.ascontiguousarray(beside(weights).T)
+    of_low, of_high, level = beside(numbers).T
+    decided = of_low + of_high
+    outcomes = PairOutcomes(np.zeros(len(won)), won, lost, tied, decided, decided + level)
+    return [(pairs.low[own], pairs.high[own]) for own in rows], outcomes
+
+
+def _with_margins(parts: tuple[_PairsOfParts, PairOutcomes], scores: Sequence[NDArray[np.float64]]) -> PairOutcomes:
+    """Return the sums with the margins of each part by its own scores."""
+    items, outcomes = parts
+    margins = [
+        leveled(of_part[low] - of_part[high], of_part) for of_part, (low, high) in zip(scores, items, strict=True)
+    ]
+    return replace(outcomes, margins=np.concatenate([np.zeros(0), *margins]))
 
 
 def trial_losses(

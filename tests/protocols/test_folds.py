@@ -50,7 +50,7 @@ def grouped_folds(groups: NDArray, folds: int, rng: np.random.Generator, flags: 
 
 def split(log: Votes, grouping: str, repetition: int, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
     """Return the votes to learn from, and to test on."""
-    cut = cut_groups(sizes_of(log, grouping), repetition, rng, np.random.default_rng(0))
+    cut = cut_groups(grouping, sizes_of(log, grouping), repetition, rng, np.random.default_rng(0))
     return rows_of(cut, grouping_of(log, grouping))
 
 
@@ -58,7 +58,9 @@ def inner_splits(
     log: Votes, grouping: str, repetition: int, seed: int
 ) -> tuple[NDArray, list[tuple[NDArray, NDArray]]]:
     """Return the training votes, and of these the places to learn from and to predict."""
-    cut = cut_groups(sizes_of(log, grouping), repetition, np.random.default_rng(seed), np.random.default_rng(seed + 1))
+    cut = cut_groups(
+        grouping, sizes_of(log, grouping), repetition, np.random.default_rng(seed), np.random.default_rng(seed + 1)
+    )
     groups = grouping_of(log, grouping)
     train, _ = rows_of(cut, groups)
     part = cut.part[groups[train]]

@@ -64,7 +64,9 @@ def trials(log: Votes, kind: HeldOut, seed: int, repetition: int) -> tuple[Trial
     """Return a repetition on groups; and its votes to learn from, to test on, and within the training part."""
     grouped = group_votes(log, kind, *log.pairs())
     assert len(grouped.slot) <= len(log)
-    cut = cut_groups(grouped.sizes, repetition, *(np.random.default_rng([seed, k]) for k in (1, 2)))
+    cut = cut_groups(
+        grouped.kind, (grouped.total, grouped.decisive), repetition, *(np.random.default_rng([seed, k]) for k in (1, 2))
+    )
     groups = grouping_of(log, kind)
     train, test = votewise.rows_of(cut, groups)
     part = cut.part[groups[train]]
@@ -144,12 +146,12 @@ def test_grouped_votes_come_back(kind: HeldOut, weighted: bool) -> None:
     log = random_log(2, 150, weighted=weighted)
     grouped = group_votes(log, kind, *log.pairs())
     found = unpack_grouped(pack_grouped(grouped) | pack_pairs(grouped.pairs))
-    assert found.sizes.kind == kind
+    assert found.kind == kind
     for name in ("starts", "slot", "count", "weight"):
         np.testing.assert_array_equal(getattr(found, name), getattr(grouped, name))
     assert len(grouped.weight) == (len(grouped.slot) if weighted else 0)
     assert int(grouped.count.sum()) == len(log)
-    assert int(grouped.sizes.decisive.sum()) == int(log.decisive().sum())
+    assert int(grouped.decisive.sum()) == int(log.decisive().sum())
 
 
 def test_many_votes_of_a_judge_on_a_pair_are_one_row() -> None:
@@ -170,7 +172,9 @@ def test_items_of_the_same_record_have_equal_scores_whatever_their_names(method:
     for names in (np.arange(200, dtype=np.int32), rng.permutation(200).astype(np.int32)):
         votes = Votes(items, names[first], names[second], one > 0, np.ones(250), None, one, None)
         grouped = group_votes(votes, "vote", *votes.pairs())
-        cut = cut_groups(grouped.sizes, 0, np.random.default_rng(1), np.random.default_rng(2))
+        cut = cut_groups(
+            grouped.kind, (grouped.total, grouped.decisive), 0, np.random.default_rng(1), np.random.default_rng(2)
+        )
         outcomes = Trial(grouped, cut, items, lambda known=votes: known).tested(manager.get(Aggregator, method))
         found.append((np.count_nonzero(outcomes.margins), margin_disagreement(outcomes)))
     assert found[0] == found[1]
@@ -208,7 +212,9 @@ def loaded(frame: pl.DataFrame, control: str = CONTROL) -> Votes:
 def trial_of(votes: Votes) -> Trial:
     pairs, of_vote = votes.pairs()
     grouped = group_votes(votes, "judge", pairs, of_vote)
-    cut = cut_groups(grouped.sizes, 0, np.random.default_rng(1), np.random.default_rng(2))
+    cut = cut_groups(
+        grouped.kind, (grouped.total, grouped.decisive), 0, np.random.default_rng(1), np.random.default_rng(2)
+    )
     return Trial(grouped, cut, votes.items, lambda: votes)
 
 
