@@ -22,20 +22,26 @@ def votes() -> pl.DataFrame:
     )
 
 
+@pytest.fixture(scope="module")
+def audited() -> rankbench.Audit:
+    return rankbench.audit(votes())
+
+
 @pytest.mark.parametrize("method", ["", "win-rate", "borda"])
-def test_its_ranking_is_that_of_aggregate(method: str) -> None:
-    found, ranking = rankbench.audit(votes(), method), rankbench.aggregate(votes(), method, intervals="auto")
+def test_its_ranking_is_that_of_aggregate(method: str, audited: rankbench.Audit) -> None:
+    found = rankbench.audit(votes(), method) if method else audited
+    ranking = rankbench.aggregate(votes(), method, intervals="auto")
     assert found.method == ranking.method
     assert found.first == ranking.table["item"][0]
     assert found.may_be_first == ranking.facts["may_be_first"]
     assert found.data == {"votes": 72, "items": 4, "judges": 5}
 
 
-def test_a_first_place_that_items_share_is_said() -> None:
+def test_a_first_place_that_items_share_is_said(audited: rankbench.Audit) -> None:
     level = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"], "tie": [True] * 3})
     found = rankbench.audit(level)
     assert f"3 items share the first place by score: probes take {found.first} for the first" in found.notes
-    assert not any("share the first place" in note for note in rankbench.audit(votes()).notes)
+    assert not any("share the first place" in note for note in audited.notes)
 
 
 def test_a_score_table_is_ranked_as_rank_does() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from amounts import part_of
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readings.draft import kept_reading
@@ -141,7 +142,7 @@ def test_a_file_is_read_rightly_or_asked_about(name: str, tmp_path: Path) -> Non
             expect(told, read(case, tmp_path, told))
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if any(key in case for key in RIGHT)])
+@pytest.mark.parametrize("name", part_of(name for name, case in CASES.items() if any(key in case for key in RIGHT)))
 def test_a_reading_survives_its_file(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     told = next((one for one in tellings(case) if "asks" not in one), {})

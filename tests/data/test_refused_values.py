@@ -229,8 +229,8 @@ def test_ballots_that_are_fit_alone_may_be_too_many_together(monkeypatch: pytest
         votes_of_ballots(table)
 
 
-ROWS, LINES = (1_000_000, 1_000_000) if is_full() else (250_000, 600_000)
-"""Of judgments, and of items: their reader takes 8 MB at a time."""
+ROWS, LISTED, LINES = (1_000_000,) * 3 if is_full() else (250_000, 110_000, 600_000)
+"""Of votes, of places of impressions, and of items: their reader takes 8 MB at a time."""
 
 
 def votes() -> pl.DataFrame:
@@ -240,7 +240,7 @@ def votes() -> pl.DataFrame:
 
 
 def impressions() -> pl.DataFrame:
-    at = np.arange(ROWS)
+    at = np.arange(LISTED)
     frame = pl.DataFrame(
         {
             "session_id": at // 10, "query_id": at // 10 % 500, "position": at % 10 + 1, "doc": at * 3 % 997,
@@ -250,7 +250,7 @@ def impressions() -> pl.DataFrame:
     return pl.concat([frame[:-1], frame[-1:].with_columns(clicked=pl.lit("perhaps"))])
 
 
-SAID = {votes: "itself", impressions: "perhaps"}
+SAID = {votes: (ROWS, "itself"), impressions: (LISTED, "perhaps")}
 
 
 def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
@@ -269,7 +269,8 @@ def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
 @pytest.mark.parametrize(("made", "ending"), part_of(itertools.product(SAID, ["csv", "ndjson", "parquet"])))
 def test_of_judgments(tmp_path: Path, made: Callable[[], pl.DataFrame], ending: str) -> None:
     path = stored(made(), tmp_path / f"log.{ending}")
-    refused(path, ROWS + (ending == "csv"), SAID[made], ranked=True)
+    rows, said = SAID[made]
+    refused(path, rows + (ending == "csv"), said, ranked=True)
 
 
 def test_of_items(tmp_path: Path) -> None:
