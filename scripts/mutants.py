@@ -85,9 +85,12 @@ class Workshop:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
         self.environment = os.environ | {"PYTHONPATH": str(self.copy), "RANKBENCH_CACHE": str(folder / "compiled")}
-        self.base = folder / "base"
-        if self.rankbench("run", "--suite", "gate", "--out", str(self.base)):
-            raise SystemExit("the suite gate does not run without a bug")
+
+    def ran(self, name: str) -> Path | None:
+        """Return the folder of that name in which the suite gate ran; None if it does not run."""
+        found = self.folder / name
+        shutil.rmtree(found, ignore_errors=True)
+        return None if self.rankbench("run", "--suite", "gate", "--out", str(found)) else found
 
     def run(self, *command: str) -> int:
         """Return the exit code of a command in the copy; 1 if it hangs."""
@@ -114,11 +117,8 @@ class Workshop:
             if found == NO_TESTS:
                 raise SystemExit(f"{mutant.name}: no test in {' '.join(mutant.tests)}")
             return found != 0
-        head = self.folder / "head"
-        shutil.rmtree(head, ignore_errors=True)
-        return self.rankbench("run", "--suite", "gate", "--out", str(head)) != 0 or (
-            self.rankbench("compare", str(self.base), str(head)) != 0
-        )
+        head = self.ran("head")
+        return head is None or self.rankbench("compare", str(self.folder / "base"), str(head)) != 0
 
     def tried(self, mutant: Mutant, catchers: list[str]) -> dict[str, bool]:
         """Return what each catcher finds of a bug."""
@@ -152,6 +152,8 @@ def main() -> int:
     survivors, counts = list[str](), {catcher: [0, 0] for catcher in catchers}
     with tempfile.TemporaryDirectory() as folder:
         workshop = Workshop(Path(folder))
+        if "gate" in catchers and workshop.ran("base") is None:
+            raise SystemExit("the suite gate does not run without a bug")
         print(f"| planted | {' | '.join(catchers)} | seconds |\n|---|{'---|' * len(catchers)}--:|", flush=True)
         for one in chosen:
             start = time.monotonic()

@@ -137,7 +137,7 @@ def share_of_look(declared: int, seen: int, *, last: bool) -> float:
     return float(part**POWER - (before / declared) ** POWER)
 
 
-ROUNDS = 2
+ROUNDS = 1
 """Rounds of a launch."""
 
 LAUNCHES = 500

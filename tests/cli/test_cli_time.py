@@ -44,7 +44,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def timed(suite: Path) -> tuple[Path, str]:
     """Two versions, which are one, in four launches; on a busy machine they may seem to differ by more than 1%."""
     out = suite.parent / "both"
-    arguments = ["time", str(suite), "--against", sys.executable, "--rounds", "8", "--seed", "1", "--out", str(out)]
+    arguments = ["time", str(suite), "--against", sys.executable, "--rounds", "4", "--seed", "1", "--out", str(out)]
     arguments += ["--worse-by", "100000%"]
     shown = CliRunner().invoke(main, arguments, prog_name="rankbench")
     assert shown.exit_code == 0, shown.output
@@ -70,7 +70,7 @@ def test_both_versions_are_in_the_table(timed: tuple[Path, str]) -> None:
     if sys.platform == "linux":
         assert all(np.isfinite(taken).all() for taken in base.memory.values())
     assert "not timed: a, n = 200, diverges: diverged" in shown
-    assert "4 launches of 2 rounds" in shown
+    assert "4 launches of 1 round" in shown
 
 
 @pytest.mark.long
@@ -124,7 +124,7 @@ MINE = "erm:aggregator=mean-log-odds,k=7,surrogate=regression,optimizer=exact,la
 def once(suite: Path) -> tuple[Path, str]:
     """One version, in one launch, with a contender that is added."""
     out = suite.parent / "once"
-    arguments = ["time", str(suite), "--rounds", "2", "--only", "a/k=1", "--n", "400", "--out", str(out)]
+    arguments = ["time", str(suite), "--rounds", "1", "--only", "a/k=1", "--n", "400", "--out", str(out)]
     arguments += ["--with", MINE, "--only", "a/erm*", "--format", "json"]
     shown = CliRunner().invoke(main, arguments, prog_name="rankbench")
     assert shown.exit_code == 0, shown.output
@@ -182,7 +182,7 @@ def test_the_log_that_the_gate_times_is_counted_and_ranked(monkeypatch: pytest.M
 def test_a_suite_says_how_many_votes_of_a_log_are_timed(rankbench, tmp_path: Path) -> None:
     assert (load_suite("gate").timed_votes, load_suite("demo").timed_votes) == (1_000_000, 0)
     suite = written(tmp_path / "own.toml", f"timed_votes = 3000\n{SUITE}")
-    only = ("--only", "log/*", "--rounds", "2", "--out", str(tmp_path / "out"))
+    only = ("--only", "log/*", "--rounds", "1", "--out", str(tmp_path / "out"))
     shown = rankbench("time", str(suite), *only, "--format", "json")
     assert shown.exit_code == 0, shown.stderr
     (row,) = json.loads(shown.stdout)["times"]
@@ -191,14 +191,14 @@ def test_a_suite_says_how_many_votes_of_a_log_are_timed(rankbench, tmp_path: Pat
 
 
 def test_what_is_added_must_be_there(suite: Path, rankbench) -> None:
-    shown = rankbench("time", str(suite), "--with", "no-such-method", "--rounds", "2")
+    shown = rankbench("time", str(suite), "--with", "no-such-method", "--rounds", "1")
     assert shown.exit_code == 2
     assert "no-such-method" in shown.stderr
 
 
 @pytest.mark.full
 def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
-    shown = rankbench("time", str(suite), "--only", "a/diverges", "--rounds", "2", "--out", str(tmp_path / "a"))
+    shown = rankbench("time", str(suite), "--only", "a/diverges", "--rounds", "1", "--out", str(tmp_path / "a"))
     assert shown.exit_code == 3
     assert "diverged" in shown.stdout
     shown = rankbench("time", str(suite), "--budget", "0.001s", "--out", str(tmp_path / "b"), "--format", "md")
@@ -217,7 +217,7 @@ def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, rankbench, t
     out = tmp_path / "once"
     (out / TIMINGS).mkdir(parents=True)
     written(out / TIMINGS / f"{TIMINGS}.json", "{}")
-    shown = rankbench("time", str(suite), "--rounds", "2", "--against", sys.executable, "--out", str(out))
+    shown = rankbench("time", str(suite), "--rounds", "1", "--against", sys.executable, "--out", str(out))
     assert shown.exit_code == 2
     assert "has the timings of another job" in shown.stderr
     assert not (out / "base").exists()

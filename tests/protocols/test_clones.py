@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -109,3 +110,11 @@ def test_the_claimed_shares_without_the_true_score() -> None:
     """12% and 47% of the suite after-2013: of n independent errors the largest lies above, or all below."""
     upper, lower = Fraction(975, 1000), Fraction(25, 1000)
     assert [round(float(1 - upper**n + lower**n), 2) for n in (1, 5, 25)] == [0.05, 0.12, 0.47]
+
+
+def test_populations_and_repetitions_have_votes_of_their_own() -> None:
+    prepared = BestOfClones(public=2, populations=4).prepare(None, 7)
+    scores = prepared.arrays["populations.scores"]
+    alike = replace(prepared, arrays={"populations.scores": np.repeat(scores[:1], len(scores), axis=0)})
+    runs = [executed(alike, [PLAIN], n=3, seed=7, repetition=r)[PLAIN] for r in (0, 1)]
+    assert len({bias for run in runs for bias in run.losses["score-bias", "design"].tolist()}) == 8

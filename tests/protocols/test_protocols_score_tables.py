@@ -18,9 +18,9 @@ from rankbench.protocols.score_tables import ScoreTables
 METRICS = ("misordered", "covered", "width")
 
 
-def measured(protocol: ScoreTables, method: str, n: int) -> dict[str, NDArray[np.float64]]:
+def measured(protocol: ScoreTables, method: str, n: int, repetition: int = 0) -> dict[str, NDArray[np.float64]]:
     """Return the metrics of a method on all tables of a block."""
-    key = BlockKey(str(protocol), "", n, 0, 7)
+    key = BlockKey(str(protocol), "", n, repetition, 7)
     task = BlockTask(key, 0, METRICS, {"a": contender(rankbench.Aggregator, parse(method))})
     (cell,) = protocol.execute(protocol.prepare(None, 7), task)
     assert cell.status == "done", cell.reason
@@ -48,6 +48,13 @@ def test_two_systems_are_misordered_as_often_as_the_normal_law_says() -> None:
 def test_ranges_of_equal_systems_hold() -> None:
     held = measured(ScoreTables(systems=4, tables=100, spread=0.0, replicates=200), "mean-score", 40)["covered"]
     assert stats.binomtest(int(held.sum()), 100, 0.95, alternative="less").pvalue > 0.001
+
+
+def test_tables_and_repetitions_have_noise_of_their_own() -> None:
+    protocol = ScoreTables(systems=6, tables=10, spread=0.0, replicates=50)
+    first, second = (measured(protocol, "mean-score", 12, repetition)["width"] for repetition in (0, 1))
+    assert len(set(first.tolist())) > 1
+    assert (first != second).any()
 
 
 def test_too_few_tasks_and_other_aggregators_are_refused() -> None:

@@ -11,6 +11,7 @@ from small_journals import KEY, QUERIES, begin, done, member
 
 from rankbench.interfaces.cell import BlockResult, CellResult, Curve, cell_problem
 from rankbench.store.journal import Journal
+from rankbench.store.results_frame import results_frame
 from rankbench.store.store import Store
 
 
@@ -61,6 +62,15 @@ def test_a_block_costs_the_same_however_long_the_journal_is(tmp_path: Path) -> N
         store.commit(BlockResult(KEY, [done("c")], 1.0))
         # One cell with losses on two splits, its block, and the head; nothing is read again.
         assert [statement.split()[0] for statement in said] == ["BEGIN", *["INSERT"] * 4, "UPDATE", "COMMIT"]
+
+
+def test_rows_of_results_are_sorted_whatever_the_order_of_the_plan(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        begin(store, member("c", "b"), member("d", "a"))
+        store.commit(BlockResult(KEY, [done("c"), done("d")], 2.0))
+    with Journal(tmp_path) as journal:
+        rows = results_frame(journal).select("contender", "split").rows()
+    assert rows == [("a", "design"), ("a", "heldout"), ("b", "design"), ("b", "heldout")]
 
 
 def test_the_plan_of_an_earlier_run_is_known(tmp_path: Path) -> None:

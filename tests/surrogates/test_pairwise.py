@@ -69,6 +69,15 @@ def test_far_margins_of_the_logistic_neither_overflow_nor_vanish():
         np.testing.assert_allclose(surrogate.ddphi(t), [0.0, 0.0, math.exp(-700), math.exp(-700)])
 
 
+@pytest.mark.parametrize("cls", CLASSES)
+def test_slopes_and_bends_are_differences_of_the_formula(cls):
+    t, step, phi = np.array([-3.0, -0.5, 0.25, 2.0]), 1e-3, np.vectorize(FORMULAS[cls.name])
+    before, here, after = phi(t - step), phi(t), phi(t + step)
+    np.testing.assert_allclose(cls().dphi(t), (after - before) / (2 * step), rtol=1e-5)
+    if "smooth" in cls.properties:
+        np.testing.assert_allclose(cls().ddphi(t), (after - 2 * here + before) / step**2, rtol=1e-5)
+
+
 def test_far_margins_of_the_exponential_cost_infinitely_much():
     far = np.array([-800.0, 800.0])
     np.testing.assert_array_equal(PairwiseExponential().phi(far), [np.inf, 0.0])

@@ -141,7 +141,7 @@ def test_no_false_alarms_where_nothing_changed(stopping: str, times: int) -> Non
             return {"precision": (0.06, 0.1, 0.2)[number % 3], "launches": 60}
         if stopping == "budget":
             return {"precision": 0.15, "budget": 60.0 + 10 * (number % 20), "launches": 60}
-        return {"precision": 0.02, "launches": 30}
+        return {"precision": 0.02, "launches": 60 // ROUNDS}
 
     found = alarms(times, lambda rng: Machine(rng, grown={}), limits)
     upper = stats.beta.ppf(0.95, found + 1, times - found)
@@ -154,7 +154,7 @@ def test_a_slow_down_of_15_percent_is_found(times: int) -> None:
     """Of one contender in twelve, at 20% noise, in 60 rounds: in 9 of 10."""
     found = 0
     for number in range(times):
-        taken = Machine(np.random.default_rng([7, number]), slower={3: 0.15}, grown={}).run(0.02, launches=30)
+        taken = Machine(np.random.default_rng([7, number]), slower={3: 0.15}, grown={}).run(0.02, launches=60 // ROUNDS)
         found += changes(taken, 0.01)[3].verdict == "worse"
     lower = stats.beta.ppf(0.05, found, times - found + 1)
     print(f"15% found in {found} of {times}, at least {lower:.4f}")
