@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 
+import rankbench
 from rankbench.surrogates.regression import Regression
 
 VARIANTS = [
@@ -53,6 +54,19 @@ def test_compiled_target_at_every_size(m, share):
     s = np.where(rng.random(m) < share, rng.normal(size=m), 0.0)
     for surrogate in VARIANTS:
         np.testing.assert_allclose(compiled_target(surrogate, s), surrogate.target(s), rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("m", [3, 7, 8])
+@pytest.mark.parametrize("name", ["regression", "listnet", "cross-entropy", "linear", "linear-power"])
+def test_compiled_forms_give_what_numpy_does(name, m):
+    surrogate, rng = rankbench.get(rankbench.Surrogate, name), np.random.default_rng(m)
+    scores, alpha, gradient = np.abs(rng.normal(size=m)), rng.normal(size=m), np.full(m, np.nan)
+    target, kernel = surrogate.target(scores), surrogate.gradient_kernel()
+    np.testing.assert_allclose(compiled_target(surrogate, scores), target)
+    value = kernel.function(alpha, target, kernel.params, gradient)
+    expected, slope = surrogate.value_and_gradient(alpha, target)
+    assert value == pytest.approx(expected)
+    np.testing.assert_allclose(gradient, slope)
 
 
 def test_huge_scores_do_not_overflow():
