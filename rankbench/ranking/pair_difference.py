@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -33,7 +35,7 @@ _TYPES = {
 }
 
 
-def pair_difference(ranking: ItemRanking, pair: tuple[str, str], query: str | None = None) -> pl.DataFrame:
+def pair_difference(ranking: ItemRanking, pair: Sequence[str], query: str | None = None) -> pl.DataFrame:
     r"""Return the difference of the scores of two items, a row.
 
     The standard error and the number of more votes follow from `variances_and_goals`. The interval and the p-value are
@@ -140,15 +142,7 @@ def goal_of(leads: NDArray[np.float64]) -> NDArray[np.float64]:
     return goals
 
 
-def check_pair(pair: tuple[str, str], *, pool: bool = False) -> None:
-    """Refuse what has no difference of two items, or systems.
-
-    Raises
-    ------
-    SpecError
-        The two are one, or categories are pooled.
-    """
+def check_pair(pair: Sequence[str]) -> None:
+    """Refuse a pair whose two names are one."""
     if len(pair) != 2 or pair[0] == pair[1]:
         raise OptionError("between", "takes two different names")
-    if pool:
-        raise OptionError("between", "tells of each category by itself", excludes="pool")

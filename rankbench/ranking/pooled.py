@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import number
-from rankbench.errors import OptionError, SpecError, option
+from rankbench.errors import SpecError, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.logs.opened import OpenedLog
@@ -50,22 +50,6 @@ class CategoryRankings(NamedTuple):
     rankings: list[ItemRanking]
     notes: list[str]
     facts: dict[str, Any]
-
-
-def check_shared(by: str | None, intervals: str | None, control: str = "") -> None:
-    """Refuse options that do not go with pooled categories.
-
-    Raises
-    ------
-    SpecError
-        There are no categories, there are covariates, or intervals are to be made otherwise.
-    """
-    if by is None:
-        raise OptionError("pool", "is of categories", needs="by=COLUMN")
-    if control:
-        raise OptionError("pool", "shrinks scores without covariates", excludes="control")
-    if intervals not in (None, "auto", "sandwich"):
-        raise OptionError("pool", f"has intervals by formula, not by {intervals}", excludes="intervals")
 
 
 def category_rankings(source: OpenedLog, aggregator: Aggregator, *, column: str, seed: int) -> CategoryRankings:

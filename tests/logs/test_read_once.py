@@ -34,7 +34,7 @@ from rankbench.logs.log_dataset import LogDataset
 from rankbench.logs.open import open_log, own_log
 from rankbench.protocols import log_votes as protocol_votes
 from rankbench.protocols.log_votes import votes_of
-from rankbench.ranking import aggregate as engine
+from rankbench.ranking import ranked_parts as engine
 from rankbench.ranking.load import load_log
 from rankbench.runner.prepare import open_shared, protocol_of, shared
 

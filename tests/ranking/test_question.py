@@ -1,0 +1,51 @@
+"""A question is a value: its fields are the keywords of `rankbench.aggregate`, and it refuses what does not fit."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+import rankbench
+from rankbench.errors import OptionError, SpecError
+from rankbench.logs.log_filter import Filter
+from rankbench.ranking.question import RankingQuestion
+
+READING = {"words", "reading"}
+"""Keywords that become a part of `columns`."""
+
+
+def test_every_keyword_is_a_field_with_the_same_default() -> None:
+    keywords = {name: one.default for name, one in inspect.signature(rankbench.aggregate).parameters.items()}
+    asked = {name: one.default for name, one in RankingQuestion.model_fields.items() if name != "keep"}
+    asked |= {one.name: one.default for one in fields(Filter)}
+    del keywords["log"]
+    assert {name: value for name, value in keywords.items() if name not in READING} == asked
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"pool": True}, r"^pool= is of categories: say by=COLUMN with it$"),
+        ({"pool": True, "by": "x", "control": "c"}, r"^pool= shrinks scores without covariates: leave control= out$"),
+        ({"pool": True, "by": "x", "intervals": "judges"}, r"^pool= has intervals by formula, not by judges: leave"),
+        ({"pool": True, "by": "x", "between": ("a", "b")}, r"^between= tells of each category by itself: leave pool="),
+        ({"between": ("a", "a")}, r"^between= takes two different names$"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        RankingQuestion.of(**options)
+
+
+@pytest.mark.parametrize("options", [{"seed": -1}, {"replicates": 1}, {"intervals": "none"}, {"address": "tcp://x:1"}])
+def test_values_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SpecError):
+        RankingQuestion.of(**options)
+
+
+def test_a_difference_has_always_intervals() -> None:
+    assert RankingQuestion.of(between=("a", "b")).wanted == "auto"
+    assert RankingQuestion.of(between=("a", "b"), intervals="judges").wanted == "judges"
