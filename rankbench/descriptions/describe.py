@@ -310,9 +310,7 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
     longest = max(of_length)
     reached = np.cumsum([of_length.get(length, 0) for length in range(longest, 0, -1)])[::-1]
     found = per_query.select(pl.exclude("query_id").sum()).row(0, named=True)
-    count, by_clicks = found.pop("len"), dict(sorted(clicks.iter_rows()))
-    of_part = dict(sorted(parts.drop_nulls().iter_rows()))
-    rates = [of_position.get(at, 0) / int(reached[at - 1]) for at in range(1, longest + 1)]
+    count = found.pop("len")
     facts: dict[str, Any] = {
         "table": "selections",
         "sessions": count,
@@ -320,34 +318,38 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
         "items": items.height,
         "sessions_per_query": Sizes.from_counts(per_query["len"].to_list()),
         "shown": Sizes.from_counts(np.repeat(lengths["size"], lengths["len"]).tolist()),
-        "parts": of_part,
-        "clicks": by_clicks,
-        "click_rate": rates,
+        "parts": dict(sorted(parts.drop_nulls().iter_rows())),
+        "clicks": dict(sorted(clicks.iter_rows())),
+        "click_rate": [of_position.get(at, 0) / int(reached[at - 1]) for at in range(1, longest + 1)],
         **found,
     }
+    return TableSummary(facts, _lines_of_selections(facts))
 
+
+def _lines_of_selections(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what people read of the facts of a selections table."""
+    count, parts, rates = facts["sessions"], facts["parts"], facts["click_rate"]
     share = partial(_share, of=count)
-    several = sum(n for at, n in by_clicks.items() if at > 1)
-    by_number = [f"{at}: {share(n)}" for at, n in by_clicks.items() if at < _MOST_CLICKS]
-    more = sum(n for at, n in by_clicks.items() if at >= _MOST_CLICKS)
+    several = sum(n for at, n in facts["clicks"].items() if at > 1)
+    by_number = [f"{at}: {share(n)}" for at, n in facts["clicks"].items() if at < _MOST_CLICKS]
+    more = sum(n for at, n in facts["clicks"].items() if at >= _MOST_CLICKS)
     by_number += [f"{_MOST_CLICKS} or more: {share(more)}"] if more else []
     rate = [f"{each:.3f}" for each in rates[:_MOST_POSITIONS]] + ["..."] * (len(rates) > _MOST_POSITIONS)
-    lines = [
+    return [
         ("table", "selections"),
         ("sessions", f"{count:,}"),
-        *([("parts", ", ".join(f"{name}: {share(n)}" for name, n in of_part.items()))] if of_part else []),
-        ("queries", f"{per_query.height:,}"),
-        *([("sessions per query", str(facts["sessions_per_query"]))] if per_query.height > 1 else []),
-        ("items", f"{items.height:,} (an item counts once a query)"),
+        *([("parts", ", ".join(f"{name}: {share(n)}" for name, n in parts.items()))] if parts else []),
+        ("queries", f"{facts['queries']:,}"),
+        *([("sessions per query", str(facts["sessions_per_query"]))] if facts["queries"] > 1 else []),
+        ("items", f"{facts['items']:,} (an item counts once a query)"),
         ("items shown", str(facts["shown"])),
         ("positions clicked", ", ".join(by_number)),
         ("several clicks", f"{share(several)} of the sessions; a selection has one: see the policies"),
         ("click rate by position", " ".join(rate)),
-        ("clicks off the list", f"{found['clicks_off_list']:,} in {count_text(found['sessions_off_list'], 'session')}"),
-        ("clicks on the same again", f"{found['repeated']:,}"),
-        ("sessions clicking upwards", share(found["upwards"])),
+        ("clicks off the list", f"{facts['clicks_off_list']:,} in {count_text(facts['sessions_off_list'], 'session')}"),
+        ("clicks on the same again", f"{facts['repeated']:,}"),
+        ("sessions clicking upwards", share(facts["upwards"])),
     ]
-    return TableSummary(facts, lines)
 
 
 _DESCRIBERS: dict[type[TableKind], Callable[..., TableSummary]] = {
