@@ -31,7 +31,7 @@ _SHOWN = 6
 
 
 class SidePair(NamedTuple):
-    """Two columns of which a winner's column names one in every row: by its item, by its name, or by a part of that."""
+    """Two columns; a winner's column names one of them in every row: by its item, its name, or a part of the name."""
 
     left: str
     right: str
