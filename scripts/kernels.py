@@ -68,9 +68,8 @@ def imported(path: Path) -> set[str]:
 
 
 def compile_module(name: str) -> None:
-    """Import a module, and compile what it declares, or find it in the cache folder."""
+    """Import a module, which compiles its functions or finds them in the cache folder."""
     import_module(name)
-    import_module("rankbench.kernels.declared").load_declared()
 
 
 def run_small(contender: str) -> None:

@@ -238,7 +238,7 @@ def end(code: int) -> NoReturn:
 
 
 def _import_all() -> None:
-    """Import all of rankbench and of the plugins beside it, and what they import; load what is compiled."""
+    """Import all of rankbench and of the plugins beside it, and what they import."""
     from rankbench.core.runtime import settle_runtime
 
     settle_runtime()
@@ -250,7 +250,6 @@ def _import_all() -> None:
                 importlib.import_module(found.name)
     for name in _LIBRARIES:
         importlib.import_module(name)
-    importlib.import_module("rankbench.kernels.declared").load_declared()
 
 
 def _become(asked: tuple[str, list[str], dict[str, str], str, int], files: Sequence[int], path: Sequence[str]) -> str:

@@ -1,8 +1,7 @@
-"""Declared functions are compiled when they are first needed, alone or in typed lists.
+"""Declared functions are compiled with the types of their annotations, or loaded from numba's cache; and typed lists.
 
-``numba.njit`` does so where it decorates a function with a signature: whoever imports a module then waits for all of
-its functions, some five milliseconds each. Half of them are called by other compiled functions alone, whose machine
-code holds theirs already, or are not called at all.
+That is done when a module of kernels is imported, some five milliseconds a function: import such a module only where
+something is computed with it. A function stands below what it calls.
 
 numba's own ``List.append`` takes every compiled function for a type of its own and is compiled again for each, a
 third of a second that no cache keeps, in each process that computes something. Here functions are of the one type
@@ -28,10 +27,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numba import config, njit, types
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
-from numba.core.registry import CPUDispatcher
-from numba.core.typeinfer import register_dispatcher
 from numba.extending import register_jitable
 from numba.typed import List
 from numpy.typing import NDArray
@@ -65,75 +61,6 @@ _SCALARS: dict[Any, Any] = {
     np.uint64: types.uint64,
     type(None): types.void,
 }
-
-_waiting: list[DeclaredFunction] = []
-"""Functions that have been declared since all were loaded."""
-
-
-class DeclaredFunction(CPUDispatcher):
-    """A numba dispatcher with signatures of its own, and no others."""
-
-    awaited: tuple[Any, ...] = ()
-    """Signatures that are still to be compiled or loaded."""
-
-    def load(self) -> None:
-        """Compile what is declared, or load it from the cache, unless that was done."""
-        with global_compiler_lock:
-            awaited, self.awaited = self.awaited, ()
-            if not awaited:
-                return
-            try:
-                with register_dispatcher(self):  # a function may call itself
-                    for signature in awaited:
-                        self._compile_or_load(signature)
-            except BaseException:
-                self.awaited = awaited
-                raise
-            self.disable_compile()
-
-    def _compile_or_load(self, signature: Any) -> None:
-        """Compile for a signature, or load; a file that is damaged, or cannot be written, changes nothing."""
-        known = len(self.overloads)
-        try:
-            self.compile(signature)
-        except NumbaError:
-            raise
-        except Exception:  # unpickling what is damaged raises anything
-            if len(self.overloads) == known:
-                self.recompile()  # which empties the index of what is kept
-                self.compile(signature)
-
-    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
-        """Return what is called with arguments for which nothing is compiled: itself, when all is loaded."""
-        self.load()
-        return self
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return the type of a call by a function that is being compiled."""
-        self.load()
-        return super().get_call_template(args, kws)
-
-    def get_compile_result(self, sig: Any) -> Any:
-        """Return what was compiled for a signature."""
-        self.load()
-        return super().get_compile_result(sig)
-
-    def get_function_type(self) -> Any:
-        """Return the type of a first-class function."""
-        self.load()
-        return super().get_function_type()
-
-    @property
-    def signatures(self) -> Any:
-        """All signatures that it is compiled for."""
-        self.load()
-        return super().signatures
-
-    @property
-    def nopython_signatures(self) -> Any:
-        """All signatures that it is compiled for, with the types that are returned."""
-        self.load()
-        return super().nopython_signatures
 
 
 def annotated_signatures(function: Callable[..., Any]) -> tuple[Any, ...]:
@@ -171,24 +98,16 @@ def declared(*signatures: Any, **options: Any) -> Callable[[Function], Function]
     """
 
     def declare(function: Function) -> Function:
-        if config.DISABLE_JIT:  # type: ignore[attr-defined]
-            return function
-        made = DeclaredFunction(
-            function, targetoptions={"nopython": True, "nogil": True, "boundscheck": None} | options
-        )
-        if config.CACHE_DIR:  # type: ignore[attr-defined]
-            made.enable_caching()
-        made.awaited = signatures or annotated_signatures(function)
-        _waiting.append(made)
-        return made  # type: ignore[return-value]
+        types_of_calls = list(signatures or annotated_signatures(function))
+        cached = bool(config.CACHE_DIR)  # type: ignore[attr-defined]
+        try:
+            return njit(types_of_calls, nogil=True, cache=cached, **options)(function)  # type: ignore[return-value]
+        except NumbaError:
+            raise
+        except Exception:  # a file of the cache that is damaged raises anything, a full disk OSError
+            return njit(types_of_calls, nogil=True, **options)(function)  # type: ignore[return-value]
 
     return declare
-
-
-def load_declared() -> None:
-    """Compile or load all functions that have been declared until now."""
-    while _waiting:
-        _waiting.pop().load()
 
 
 _kept: set[Any] = set()

@@ -18,8 +18,7 @@ pytestmark = pytest.mark.full
 
 OURS = """
 import json
-from rankbench.kernels import declared, random
-declared.load_declared()
+from rankbench.kernels import random
 functions = [one for one in vars(random).values() if hasattr(one, "stats")]
 print(json.dumps([sum(sum(f.stats.cache_hits.values()) for f in functions), len(functions), random.__file__]))
 """

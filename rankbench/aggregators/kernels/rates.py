@@ -123,21 +123,6 @@ def parameters(smoothing: float, *, joint: bool) -> NDArray[np.float64]:
     return np.concatenate([[smoothing, float(joint)], logs])
 
 
-@declared(AGGREGATE)
-def mean_log_odds(
-    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
-) -> None:
-    """Write the mean log-odds of the m items to `out`."""
-    for i in range(m):
-        out[i] = 0.0
-    if params[1] == 0.0 and len(weights) < _LOST and _all_one(weights):
-        _add_counted(winners, losers, m, params[0], params[2:], work.view(np.uint32), out)
-    else:
-        _add_weighed(winners, losers, weights, m, params, work, out)
-    for i in range(m):
-        out[i] /= m - 1
-
-
 @declared()
 def _all_one(weights: Vector) -> bool:
     ones = True
@@ -197,6 +182,21 @@ def _add_weighed(
             log_odds = math.log((forward + c) / (backward + c))
         out[i] += log_odds
         out[j] -= log_odds
+
+
+@declared(AGGREGATE)
+def mean_log_odds(
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
+) -> None:
+    """Write the mean log-odds of the m items to `out`."""
+    for i in range(m):
+        out[i] = 0.0
+    if params[1] == 0.0 and len(weights) < _LOST and _all_one(weights):
+        _add_counted(winners, losers, m, params[0], params[2:], work.view(np.uint32), out)
+    else:
+        _add_weighed(winners, losers, weights, m, params, work, out)
+    for i in range(m):
+        out[i] /= m - 1
 
 
 @declared()
