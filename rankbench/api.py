@@ -221,13 +221,7 @@ def run(
             store.begin(record, plan.members)
             told.start(missing, len(plan.tasks) - len(missing))
             missing = [replace(task, advance=told.advance) for task in missing]
-            blocks: Iterable[BlockResult]
-            limit = LIMIT if timeout is None else timeout
-            if missing and executor == "dask":
-                blocks = run_on_cluster(made.sources, missing, address, limit)
-            else:
-                pooled = timeout is not None or (workers > 1 and len(missing) > 1)
-                blocks = run_in_pool(made.sources, missing, min(workers, len(missing)) if pooled else 0, limit)
+            blocks = _computed(made, missing, workers=workers, timeout=timeout, address=address)
             busy = 0.0
             for index, block in enumerate(blocks):
                 _check_code(plan.plugins)
@@ -248,6 +242,17 @@ def run(
     }
     write_facts(directory, run_facts(made, record, len(missing), workers, seconds))
     return results
+
+
+def _computed(
+    made: Planned, tasks: Sequence[BlockTask], *, workers: int, timeout: float | None, address: str
+) -> Iterable[BlockResult]:
+    """Return what yields the results of tasks, of the cluster whose scheduler is at an address, or of this machine."""
+    limit = LIMIT if timeout is None else timeout
+    if tasks and address:
+        return run_on_cluster(made.sources, tasks, address, limit)
+    pooled = timeout is not None or (workers > 1 and len(tasks) > 1)
+    return run_in_pool(made.sources, tasks, min(workers, len(tasks)) if pooled else 0, limit)
 
 
 def _check_code(plugins: Sequence[str]) -> None:

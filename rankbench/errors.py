@@ -193,7 +193,7 @@ class OptionError(SpecError):
     name : str
         The option, by its keyword.
     why : str
-        What the option does, as "is of categories".
+        A verb and its object, as "is of categories".
     needs, excludes : str or sequence of str
         Options that it takes beside it, and options to leave out, by their keywords; with a value after an equals sign.
     """

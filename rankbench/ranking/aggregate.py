@@ -198,7 +198,7 @@ def aggregate(
         The cluster cannot be used, or its workers do not see the log.
     """
     settle_runtime()
-    question = RankingQuestion.of(
+    question = RankingQuestion.from_options(
         method=method,
         by=by,
         control=control,

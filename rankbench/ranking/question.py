@@ -18,7 +18,7 @@ from rankbench.ranking.rank import RESAMPLES
 
 
 class RankingQuestion(Record):
-    """What is asked of a log of votes, ballots or clicks; `rankbench.aggregate` has what the fields mean."""
+    """Options of a ranking of a log of votes, ballots or clicks; `rankbench.aggregate` has what the fields mean."""
 
     method: str = Field(default="", description="Aggregator; empty: what suits the kind of log.")
     by: str | None = Field(default=None, description="Column whose values have a ranking each.")
@@ -35,7 +35,7 @@ class RankingQuestion(Record):
     keep: Filter = Field(default=Filter(), description="Rows, items and judges to rank.")
 
     @classmethod
-    def of(cls, **options: Any) -> Self:
+    def from_options(cls, **options: Any) -> Self:
         """Return the question that options ask.
 
         Raises

@@ -37,15 +37,15 @@ def test_every_keyword_is_a_field_with_the_same_default() -> None:
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(OptionError, match=said):
-        RankingQuestion.of(**options)
+        RankingQuestion.from_options(**options)
 
 
 @pytest.mark.parametrize("options", [{"seed": -1}, {"replicates": 1}, {"intervals": "none"}, {"address": "tcp://x:1"}])
 def test_values_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(SpecError):
-        RankingQuestion.of(**options)
+        RankingQuestion.from_options(**options)
 
 
 def test_a_difference_has_always_intervals() -> None:
-    assert RankingQuestion.of(between=("a", "b")).wanted == "auto"
-    assert RankingQuestion.of(between=("a", "b"), intervals="judges").wanted == "judges"
+    assert RankingQuestion.from_options(between=("a", "b")).wanted == "auto"
+    assert RankingQuestion.from_options(between=("a", "b"), intervals="judges").wanted == "judges"
