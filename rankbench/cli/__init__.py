@@ -313,9 +313,11 @@ class Commands(click.Group):
 
 
 def option_text(name: str, value: str = "") -> str:
-    """Return an option as the command line writes it, given the keyword of Python and the option's value."""
+    """Return an option as a shell hands it over, given the keyword of Python and the option's value."""
+    import shlex
+
     written = f"--{_WRITTEN.get(name, name).replace('_', '-')}"
-    return f"{written} {value}" if value else written
+    return f"{written} {shlex.quote(value)}" if value else written
 
 
 def _failure(error: BaseException) -> str:

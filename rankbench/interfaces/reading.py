@@ -129,8 +129,7 @@ def names_text(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def _quoted(name: str) -> str:
-    plain = name == name.strip() and not set(',|=";') & set(name)
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    return name if re.fullmatch(r"[^\s,|=;\"'()]*", name) else '"' + name.replace('"', '""') + '"'
 
 
 class Reading(Record):

@@ -387,7 +387,7 @@ def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDA
         given = frame[column] if order is None else frame[column].gather(order)
         if missing := given.null_count():
             kind, _, name = column.partition(": ")
-            where = option("where", "'COLUMN is not null'")
+            where = option("where", "COLUMN is not null")
             raise InputError(
                 f"{kind} {name!r}: the value is missing in {missing:,} of {frame.height:,} votes; fill these rows in, "
                 f"or leave them out with {where}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -231,7 +230,7 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
     gained = only.sum(axis=1 - axis)
     at = int(np.argmax(gained))
     if gained[at] and len(lacking) > 2:
-        how = option("without", shlex.quote(lacking[at]))
+        how = option("without", lacking[at])
         note += f"; {how} keeps {left.sum() + gained[at]} of {len(left)} {missing}"
     if left.sum() < 2:
         raise InputError(

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import rankbench
 from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.csv import CsvReader, blank_end, check_lines
+from rankbench.data.readers.csv import CsvReader, check_lines, looked_through
 from rankbench.data.readers.text_lines import chunks
 from rankbench.errors import InputError
 
@@ -162,7 +162,7 @@ def test_blank_lines_where_chunks_meet(tmp_path: Path, monkeypatch: pytest.Monke
     for size in range(1, 24):
         monkeypatch.setattr("rankbench.data.readers.csv.chunks", lambda path, size=size: chunks(path, size))
         with pytest.raises(InputError, match=r"blank\.csv:3: the line is blank"):
-            blank_end(path)
+            looked_through(path)
 
 
 MANY = 70_000 // 12
@@ -313,3 +313,17 @@ def test_an_archive_of_several_files_is_refused(tmp_path: Path) -> None:
     path.write_bytes(zipped(b"winner,loser\na,b\n", "1.csv")[:-20])
     with pytest.raises(InputError, match="damaged"):
         rankbench.aggregate(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("columns", ["", "winner=W,loser=L"])
+def test_a_header_that_stands_again_is_refused(tmp_path: Path, columns: str, end: str) -> None:
+    header = "W,L" if columns else "winner,loser"
+    path = written(tmp_path / "put.csv", end.join([header, "a,b", *["b,c"] * 300, header, "c,a", ""]))
+    with rejected("the row repeats the header", row=303):
+        rankbench.aggregate(path, columns=columns)
+
+
+def test_a_first_row_that_stands_again_may_be_a_row(tmp_path: Path) -> None:
+    path = written(tmp_path / "bare.csv", "a,b\nb,c\na,b\n")
+    assert rankbench.scan(path, columns="winner=1,loser=2").collect().height == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -13,12 +14,13 @@ import polars as pl
 import pytest
 from amounts import part_of
 
+from rankbench.cli import option_text
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readings.draft import kept_reading
 from rankbench.data.readings.find import ENDING, read_table
 from rankbench.data.tables.kinds import table_kind_of
-from rankbench.errors import InputError, Unread
-from rankbench.interfaces.reading import Reading, told_text
+from rankbench.errors import InputError, Unread, options_as
+from rankbench.interfaces.reading import Reading, said_names, told_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
 Case = Mapping[str, Any]
@@ -116,13 +118,22 @@ def expect(right: Mapping[str, Any], found: ReadTable) -> None:
 
 def expect_question(asked: Mapping[str, Any], case: Case, folder: Path, told: Mapping[str, Any]) -> None:
     """Expect the question, or the error, of a code and a row."""
-    with pytest.raises(InputError) as caught:
+    with options_as(option_text), pytest.raises(InputError) as caught:
         checked(read(case, folder, told))
     code = caught.value.code if isinstance(caught.value, Unread) else "input"
     assert code == asked["asks"], str(caught.value)
     assert "row" not in asked or caught.value.row == asked["row"], str(caught.value)
     # No answer is given with the question.
     assert not re.search(r"(?<!name)=\*([\s,|;]|$)", str(caught.value))
+    assert not re.search(r"missing='?\S*\d", str(caught.value)) or code in ("code", "word", "words")
+    expect_options(str(caught.value))
+
+
+def expect_options(message: str) -> None:
+    """Expect that a shell hands over what a message says of options, as their grammar has it."""
+    for option, said in re.findall(r"--(columns|words) ((?:'[^']*'|[^\s'])+?)(?=[;,)]*(?:\s|$))", message):
+        assert not set(re.sub("'[^']*'", "", said)) & set('|*"?;&<>()')
+        assert said_names(shlex.split(said)[0], option)
 
 
 @pytest.mark.parametrize("name", CASES)

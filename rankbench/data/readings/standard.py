@@ -8,6 +8,7 @@ from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
 from rankbench.data.tables.kinds import beside_of, complete_shapes, roles_of, table_kind_of, table_kinds
+from rankbench.data.tables.schemas import REST
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
 from rankbench.interfaces.table import TableKind
@@ -131,5 +132,6 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
     read = kind.read(raw, reading)
     if not kind.features:
         known = (*read.reading.known, *sorted(read.columns()))
-        refuse_unread_facts(raw, read.reading.model_copy(update={"known": known}))
+        free = [role for role in (*kind.beside, "metric") if role in roles_of(kind) - {REST, *read.reading.columns}]
+        refuse_unread_facts(raw, read.reading.model_copy(update={"known": known}), free)
     return read

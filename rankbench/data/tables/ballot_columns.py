@@ -202,7 +202,11 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
     raw = source.raw
     refuse_no_numbers(raw, [name])
     refuse_grouped(raw, [name], source.reading)
-    value = number_of(text_of(name), form_of(source.reading), errors=False)
+    # Weights have any unit, but one; counts have none.
+    text = text_of(name)
+    shares = pl.lit(value=role == "weight") & text.str.contains("%$").all()
+    text = pl.when(shares).then(text.str.strip_suffix("%").str.strip_chars_end()).otherwise(text)
+    value = number_of(text, form_of(source.reading), errors=False)
     what = "count" if role == "count" else "weight"
     bad = value.is_null() | (value < 0)
     if role == "count":

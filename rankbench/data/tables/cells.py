@@ -88,10 +88,9 @@ def number_of(text: pl.Expr, form: str = "", *, errors: bool = True) -> pl.Expr:
     ----------
     text : Expr
     form : str
-        The number 1234.5 as the file has it: ``1.234,5``; "first": the number that a text begins with. A percent
-        sign is not read.
+        The number 1234.5 as the file has it: ``1.234,5``; "first": the number that a text begins with.
     errors : bool
-        Whether a standard error may stand behind a number, which is not read.
+        Whether a percent sign or a standard error may stand behind a number, which are not read.
 
     Raises
     ------
@@ -113,8 +112,8 @@ def number_of(text: pl.Expr, form: str = "", *, errors: bool = True) -> pl.Expr:
             text = text.str.replace_all(thousands, "", literal=True) if thousands else text
             text = text.str.replace(point, ".", literal=True)
         low = text.str.to_lowercase().replace({"true": "1", "false": "0"})
-        plain = low.str.strip_suffix("%").str.strip_chars_end()
-        plain = pl.coalesce(low.str.extract(_WITH_ERROR), plain) if errors else plain
+        shown = low.str.strip_suffix("%").str.strip_chars_end()
+        plain = pl.coalesce(low.str.extract(_WITH_ERROR), shown) if errors else low
     value = plain.cast(pl.Float64, strict=False)
     return pl.when(value.is_finite()).then(value)
 

@@ -211,9 +211,8 @@ def _with_header(raw: RawTable, told: Reading) -> RawTable:
     said = told.read()
     if raw.headed is None or not said:
         return raw
-    if not said.isdisjoint(raw.schema()):
-        return replace(raw, refusal=None)
-    if not said.isdisjoint((bare := raw.headed(0)).schema()):
+    bare, names = raw.headed(0), raw.schema()
+    if not said.isdisjoint(bare.schema()) and (said.isdisjoint(names) or names == bare.schema()):
         return bare
     if raw.refusal is not None and not isinstance(raw.refusal, Unread):
         raise raw.refusal

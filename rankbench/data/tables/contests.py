@@ -26,7 +26,7 @@ from rankbench.data.tables.cells import (
     whole_names,
     without_missing,
 )
-from rankbench.data.tables.doubts import counted_words, refuse_alike, refuse_blanks, refuse_third
+from rankbench.data.tables.doubts import counted_words, missing_steps, refuse_alike, refuse_blanks, refuse_third
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_sides import TIES, name_words, words_of_sides
 from rankbench.errors import InputError, Unread, nearest, option
@@ -188,7 +188,7 @@ def _refuse_words(
             found[0],
             Unread(
                 f"{short_repr(cell)} is none of the words {', '.join(known)}",
-                f"{option('words', 'missing=')}{names_text({'': (cell,)}).partition('=')[2]} leaves such rows out",
+                "; ".join(missing_steps(cell, "leaves such rows out", word=True)),
                 code="word",
                 column=found[1],
             ),

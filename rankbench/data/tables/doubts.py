@@ -82,6 +82,18 @@ def blank_cell(
     return Unread(what, step, code="blank", path=path, row=row, column=column)
 
 
+def missing_steps(cell: str, does: str, *, word: bool = False) -> list[str]:
+    """Return the option that calls a cell missing: none for a pattern, nor for a number written otherwise."""
+    plain = not re.search("[*?]" if word else r"[*?\d]", cell)
+    return [f"{option('words', names_text({'missing': (cell,)}))} {does}"] if plain else []
+
+
+def number_forms() -> str:
+    """Return the options that say how a comma in a number is meant."""
+    forms = (option("columns", f'numbers="{form}"') for form in ("1.234,5", "1,234.5"))
+    return " says how 1234.5 is written, or ".join(forms)
+
+
 _MEANS = {"tie": "counts them as ties", "last": "places them behind the others"}
 
 
@@ -187,8 +199,8 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
         if cell is not None:
             how = option("columns", f'numbers="{("1,234.5", "1.234,5")[at % 2]}"')
             raise Unread(
-                f"{short_repr(cell)} may be a thousand and more, or below a thousand: "
-                f"{how} says how 1234.5 is written (or numbers=1234.5)",
+                f"{short_repr(cell)} may be a thousand and more, or below a thousand",
+                f"{how} says how 1234.5 is written, or {option('columns', 'numbers=1234.5')}",
                 code="number-form",
                 column=texts[at // 2],
             )
@@ -273,8 +285,15 @@ def numbers_rows(cells: Sequence[str]) -> bool:
     return any(all(cell == str(at + first) for at, cell in enumerate(cells)) for first in (0, 1))
 
 
-def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
+def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str]) -> None:
     """Ask what numbers, or true and false, are that no role reads: they may be counts, scores or flags.
+
+    Parameters
+    ----------
+    raw : RawTable
+    reading : Reading
+    roles : collection of str
+        Roles that they may have.
 
     Raises
     ------
@@ -287,8 +306,9 @@ def refuse_unread_facts(raw: RawTable, reading: Reading) -> None:
         what = "what is this column" if len(facts) == 1 else "what are these columns"
         raise Unread(
             f"{what}, which no role reads?",
-            f"{option('columns', names_text({'ignore': tuple(facts)}))} if they say nothing of the result; else "
-            "ROLE=NAME, as count=____ (how many votes a row is), weight=____ (of one vote), time=____",
+            option("columns", names_text({"ignore": tuple(facts)}))
+            + " if they say nothing of the result"
+            + f"; else ROLE=NAME: {', '.join(f'{role}=____' for role in roles)}" * bool(roles),
             code="unread",
             shown=shown_columns(facts),
         )

@@ -183,10 +183,14 @@ def _shown_lists(raw: RawTable, roles: Mapping[str, str]) -> tuple[RawTable, dic
 
 
 def _flag(name: str) -> pl.Expr:
-    """Return whether there was a click; a number of clicks is one."""
+    """Return whether there was a click; a whole number of clicks is one."""
     text = pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase()
     number = text.cast(pl.Float64, strict=False)
-    return pl.when(number >= 0).then(number > 0).otherwise(text.replace_strict(BOOLEANS, default=None))
+    return (
+        pl.when((number >= 0) & (number == number.floor()))
+        .then(number > 0)
+        .otherwise(text.replace_strict(BOOLEANS, default=None))
+    )
 
 
 def _refusal(raw: RawTable, roles: Mapping[str, str], bad: str, row: int) -> InputError:

@@ -13,7 +13,6 @@ import polars as pl
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
-    NUMBER,
     cell_at,
     first_row,
     form_of,
@@ -27,6 +26,8 @@ from rankbench.data.tables.covariates import control_expressions, control_roles,
 from rankbench.data.tables.doubts import (
     blank_cell,
     first_cells,
+    missing_steps,
+    number_forms,
     refuse_alike,
     refuse_blanks,
     refuse_code,
@@ -36,7 +37,6 @@ from rankbench.data.tables.doubts import (
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
-    missing_step,
     no_flag,
     once_per_cell,
     outcome_of,
@@ -464,15 +464,17 @@ def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: in
     shown = " and ".join(short_repr(text) for text in texts)
     odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
     code = "word" if named else "number"
-    leave_out = [] if re.fullmatch(NUMBER, odd) and not named else [f"{missing_step(odd)} leaves such rows out"]
-    step = "; ".join([*leave_out, *_number_steps(votes.reading, odd)]) or f"{missing_step(odd)} leaves such rows out"
+    steps = [*missing_steps(odd, "leaves such rows out", word=named), *_number_steps(votes.reading, odd)]
+    step = "; ".join(steps or [f"{option('where')} keeps some rows"])
     raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
 
 
 def _number_steps(reading: Reading, odd: str) -> list[str]:
     """Return what to say of numbers that are written otherwise, or are words."""
     if re.fullmatch(r"[+-]?\d+,\d+", odd) and not form_of(reading):
-        return [option("columns", 'numbers="1.234,5"') + " (or 1,234.5) says how 1234.5 is written"]
+        return [number_forms()]
+    if odd.endswith("%") and reading.has("left_score"):
+        return [f"{option('columns', 'numbers=first')} reads the number that a cell begins with"]
     for role in ("points", "preference", "margin"):
         if name := reading.one(role):
             words = names_text({side: ("____",) for side in (*reading.all("left"), *reading.all("right"), "tie")})

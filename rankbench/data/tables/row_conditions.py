@@ -108,7 +108,7 @@ class Condition:
         """
         rows, left, unknown = pl.concat(self.counted.values()).sum().row(0)
         if not left:
-            raise InputError(f"{option('where', f'{self.text}:')} none of {rows:,} rows is left")
+            raise InputError(f"{option('where', self.text)}: none of {rows:,} rows is left")
         missing = f"; {count_text(unknown, 'row')} without a value of it go, too" if unknown else ""
         return f"{left:,} of {rows:,} rows are left: where {self.text}{missing}"
 

@@ -103,7 +103,7 @@ def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> Non
     several = raw.collect(found.filter(pl.col("metrics").list.len() > 1).sort(pl.all()).head(1))
     for *task, metrics in several.iter_rows():
         one, each = (
-            option("where", f"\"{metric} == '____'\""),
+            option("where", f"{metric} == '____'"),
             option("columns", names_text({"task": (*tasks, metric)})),
         )
         raise Unread(

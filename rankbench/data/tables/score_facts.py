@@ -9,7 +9,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import NUMBER, form_of, is_nothing, missing_number, number_of, text_of
-from rankbench.data.tables.doubts import first_cells, looks, refuse_grouped, shown_columns
+from rankbench.data.tables.doubts import first_cells, looks, missing_steps, number_forms, refuse_grouped, shown_columns
 from rankbench.data.tables.score_roles import COLUMN_OF, SHOWN, ScoreLayout
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import names_text
@@ -28,7 +28,8 @@ class Facts:
     ----------
     rows : int
     bad, signed, plain : dict of str to int or None
-        By column the first row, from 0, of a cell that is no number; of one with a percent sign; of one without.
+        By column the first row, from 0, of a cell that is no number; of one with a percent sign, or with another unit
+        than the first; of one without.
     numbers, gone : dict of str to int
         Cells that are numbers, and that a word calls missing.
     truth, errors : dict of str to bool
@@ -102,7 +103,12 @@ class Facts:
         for name in layout.cells:
             signed, plain = self.signed.get(name), self.plain.get(name)
             if signed is not None and plain is not None:
+<<<<<<< HEAD
                 message = "some cells of the column have a percent sign, and others have none: write them in one way"
+=======
+                path, row = raw.place(max(signed, plain) + 1)
+                message = "cells of the column have different units, or a percent sign or none: write them in one way"
+>>>>>>> 86a7f05c (readings: offer lines that a shell hands over, and no wrong numbers)
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out"
                 raise raw.at(max(signed, plain), Unread(message, step, code="number-form", column=name))
             if not self.numbers[name] and self.rows:
@@ -159,11 +165,13 @@ def _cell_facts(name: str, layout: ScoreLayout, simple: frozenset[str]) -> dict[
     if name in simple:
         pointed = text.str.contains(".", literal=True)
         return facts | {"mixed": pointed.any() & (there & ~pointed).any()}
-    sign = text.str.contains("%", literal=True)
     facts["truth"] = (~there | text.str.to_lowercase().is_in(["true", "false"])).all() & there.any()
     facts["bad"] = row.filter(value.is_null() & ~is_nothing(text) & ~gone).min()
+    sign = text.str.contains("%", literal=True)
     if layout.reading.one("cells"):
-        return facts
+        unit = text.str.extract(rf"^{NUMBER}\s*(%|\pL+)")
+        first = unit.drop_nulls().first()
+        sign = (unit != first).fill_null(first == "%")
     facts["signed"], facts["plain"] = row.filter(there & sign).min(), row.filter(there & ~sign).min()
     facts["errors"] = (there & text.str.contains(_SIGN)).any()
     return facts
@@ -190,13 +198,23 @@ def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> No
     """Ask what a cell says that is no number."""
     cell = str(raw.collect(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars())).item())
     if name not in layout.cells:
+<<<<<<< HEAD
         raise raw.at(at, InputError(f"{cell} is no name: {NOT_WHOLE}", column=name))
     steps = [f"{option('words', names_text({'missing': (cell,)}))} if it says that the score is missing"]
+=======
+        raise InputError(f"{cell} is no name: {NOT_WHOLE}", path=path, row=row, column=name)
+    steps = missing_steps(cell, "if it says that the score is missing")
+>>>>>>> 86a7f05c (readings: offer lines that a shell hands over, and no wrong numbers)
     if re.match(r"[+-]?\d+(?:\D\d{3})*[.,]?\d*$", cell) and not form_of(layout.reading):
-        steps = [option("columns", 'numbers="1.234,5"') + ' says how 1234.5 is written, or numbers="1,234.5"']
-    elif re.match(NUMBER, cell) and not layout.reading.one("cells"):
-        steps.insert(0, f"{option('columns', 'cells=first')} reads the number that a cell begins with")
+        steps = [number_forms()]
+    elif re.fullmatch(rf"{NUMBER}\D+", cell) and not layout.reading.one("cells"):
+        steps = [f"{option('columns', 'cells=first')} reads the number that a cell begins with"]
     if layout.side:
         steps.append(f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out")
+<<<<<<< HEAD
     step = "; ".join(steps)
     raise raw.at(at, Unread(f"{short_repr(cell)} is not a number", step, code="number", column=name))
+=======
+    step = "; ".join(steps or ["write it as a number"])
+    raise Unread(f"{short_repr(cell)} is not a number", step, code="number", path=path, row=row, column=name)
+>>>>>>> 86a7f05c (readings: offer lines that a shell hands over, and no wrong numbers)

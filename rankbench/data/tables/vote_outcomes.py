@@ -12,7 +12,7 @@ from rankbench.data.tables.cells import form_of, is_nothing, missing_number, num
 from rankbench.data.tables.schemas import GAMES, MOST_GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
 from rankbench.errors import Unread, option
-from rankbench.interfaces.reading import Reading, names_text
+from rankbench.interfaces.reading import Reading
 
 OUTCOMES = (
     ("winner", "loser"),
@@ -157,7 +157,7 @@ def _of_words(reading: Reading) -> VoteOutcome:
     tied = says(said, reading.words.get("tie", TIES))
     lead = pl.when(tied & lead.is_null()).then(0.0).otherwise(lead)
     if told:
-        wrong = f"{{}} is none of the words of {listed(list(told))}: {option('words')} WORD of them, tie= or missing="
+        wrong = f"{{}} is none of the words of {listed(list(told))}: add it to one of them, tie= or missing="
     else:
         sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
         wrong = f"{{}} is neither of the two items in {sides}, nor a tie: {option('words', 'tie=____')} or missing=____"
@@ -326,8 +326,3 @@ def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
     }[roles[0]]
     ties = f", ties {counts['tie']:,}" if counts["tie"] else ""
     return f"{', '.join(names)} ({how}): {left} {counts['left']:,}, {right} {counts['right']:,}{ties}"
-
-
-def missing_step(cell: str) -> str:
-    """Return the option that leaves rows with a cell out."""
-    return f"{option('words', names_text({'missing': (cell,)}))}"

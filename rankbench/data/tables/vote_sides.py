@@ -217,7 +217,7 @@ def _named_by(words: Sequence[str], x: str, y: str, cells: pl.DataFrame) -> str:
     if not low or len(names) < 2 or not (low <= names or low <= parts):
         return ""
     # Parts of names fit many pairs, and a column may never be named: two columns of one kind of things are meant.
-    alike = bool(set(cells[x]) & set(cells[y]))
+    alike = bool(set(cells[x]) & set(cells[y])) or low <= {name.lower() for name in (*cells[x], *cells[y])}
     if low <= names and (low == names or parts or alike):
         return "columns"
     return "parts" if low <= parts and alike else ""
