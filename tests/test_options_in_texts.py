@@ -58,8 +58,8 @@ def test_no_text_below_the_command_line_has_dashes() -> None:
         (("by", "COLUMN"), "by=COLUMN", "--by COLUMN"),
         (("time_unit", "day"), 'time_unit="day"', "--time-unit day"),
         (("words", "missing="), 'words="missing="', "--words missing="),
-        (("columns", 'numbers="1,5"'), "columns='numbers=\"1,5\"'", '--columns numbers="1,5"'),
-        (("where", "'a == 1'"), "where='a == 1'", "--where 'a == 1'"),
+        (("columns", 'numbers="1,5"'), "columns='numbers=\"1,5\"'", "--columns 'numbers=\"1,5\"'"),
+        (("where", "a == 1"), 'where="a == 1"', "--where 'a == 1'"),
         (("reading", "NAME"), "reading=NAME", "--file-format NAME"),
     ],
 )

@@ -317,7 +317,9 @@ def option_text(name: str, value: str = "") -> str:
     import shlex
 
     written = f"--{_WRITTEN.get(name, name).replace('_', '-')}"
-    return f"{written} {shlex.quote(value)}" if value else written
+    double = "'" in value and not set('"$`!\\') & set(value)
+    said = f'"{value}"' if double else shlex.quote(value)
+    return f"{written} {said}" if value else written
 
 
 def _failure(error: BaseException) -> str:

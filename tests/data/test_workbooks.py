@@ -78,7 +78,7 @@ def test_the_first_of_several_sheets_is_read_and_said(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.xlsx", xlsx({"Votes": VOTES, "More votes": OTHERS}))
     found = rankbench.aggregate(path)
     assert set(found.table["item"]) == {"a", "b", "c"}
-    assert "the sheet 'Votes' is read, the first one; others: 'More votes' (reader='excel:sheet=NAME')" in found.notes
+    assert "the sheet 'Votes' is read, the first one; others: 'More votes' (reader=\"excel:sheet=NAME\")" in found.notes
     other = rankbench.aggregate(path, reader='excel:sheet="More votes"')
     assert set(other.table["item"]) == {"z", "b", "c"}
     assert not any("sheet" in note for note in other.notes)

@@ -70,7 +70,7 @@ class ExcelReader(TableReader):
         notes: tuple[str, ...] = ()
         if not self.sheet and len(book.sheet_names) > 1:
             others = listed(book.sheet_names[1:])
-            how = option("reader", "'excel:sheet=NAME'")
+            how = option("reader", "excel:sheet=NAME")
             notes = (f"the sheet {book.sheet_names[0]!r} is read, the first one; others: {others} ({how})",)
         names = [name or "" for name in cells.row(0)]
         distinct_header(names, path)

@@ -39,7 +39,7 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
         what += f"; it has all columns of the format {name!r}, but {why}"
     steps = list[str]()
     if near:
-        steps = [f"if it is one: {option('reading', near[0][0])}, with {option('words')} for what it does not know"]
+        steps = [f"if it is one: {option('reading', near[0][0])}, and words for what it does not know"]
     words = {kind.name for kind in kinds}
     if pair and "comparisons" in words:
         steps += _of_pair(*pair)
