@@ -103,12 +103,7 @@ class Facts:
         for name in layout.cells:
             signed, plain = self.signed.get(name), self.plain.get(name)
             if signed is not None and plain is not None:
-<<<<<<< HEAD
-                message = "some cells of the column have a percent sign, and others have none: write them in one way"
-=======
-                path, row = raw.place(max(signed, plain) + 1)
                 message = "cells of the column have different units, or a percent sign or none: write them in one way"
->>>>>>> 86a7f05c (readings: offer lines that a shell hands over, and no wrong numbers)
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out"
                 raise raw.at(max(signed, plain), Unread(message, step, code="number-form", column=name))
             if not self.numbers[name] and self.rows:
@@ -198,23 +193,13 @@ def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> No
     """Ask what a cell says that is no number."""
     cell = str(raw.collect(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars())).item())
     if name not in layout.cells:
-<<<<<<< HEAD
         raise raw.at(at, InputError(f"{cell} is no name: {NOT_WHOLE}", column=name))
-    steps = [f"{option('words', names_text({'missing': (cell,)}))} if it says that the score is missing"]
-=======
-        raise InputError(f"{cell} is no name: {NOT_WHOLE}", path=path, row=row, column=name)
     steps = missing_steps(cell, "if it says that the score is missing")
->>>>>>> 86a7f05c (readings: offer lines that a shell hands over, and no wrong numbers)
     if re.match(r"[+-]?\d+(?:\D\d{3})*[.,]?\d*$", cell) and not form_of(layout.reading):
         steps = [number_forms()]
     elif re.fullmatch(rf"{NUMBER}\D+", cell) and not layout.reading.one("cells"):
         steps = [f"{option('columns', 'cells=first')} reads the number that a cell begins with"]
     if layout.side:
         steps.append(f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out")
-<<<<<<< HEAD
-    step = "; ".join(steps)
-    raise raw.at(at, Unread(f"{short_repr(cell)} is not a number", step, code="number", column=name))
-=======
     step = "; ".join(steps or ["write it as a number"])
-    raise Unread(f"{short_repr(cell)} is not a number", step, code="number", path=path, row=row, column=name)
->>>>>>> 86a7f05c (readings: offer lines that a shell hands over, and no wrong numbers)
+    raise raw.at(at, Unread(f"{short_repr(cell)} is not a number", step, code="number", column=name))
