@@ -108,7 +108,7 @@ def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> Non
         )
         raise Unread(
             f"scores of task {short_repr('|'.join(task))} are by several metrics, {listed(metrics[:_NAMED])}",
-            f"{one} keeps one, {option('columns', each)} makes each a task of its own",
+            f"{one} keeps one, {each} makes each a task of its own",
             code="second-key",
             column=metric,
         )
