@@ -151,13 +151,13 @@ def odd(names: Iterable[str]) -> list[str]:
     """Return the names that are odd, sorted.
 
     Those that are empty, hold control or hidden characters, begin or end with space,
-    look like formulas of spreadsheets, or say that there is nobody, as ``NA`` and ``bye``.
+    look like formulas of spreadsheets, or say that there is nobody, as ``NA``.
     """
     hidden = ("Cc", "Cf", "Cs", "Co")
     return sorted(
         name
         for name in set(names)
-        if name.strip().casefold() in (*EMPTY, "bye", "walkover")
+        if name.strip().casefold() in EMPTY
         or name != name.strip()
         or name[0] in "=+@"
         or any(unicodedata.category(character) in hidden for character in name)

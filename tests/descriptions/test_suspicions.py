@@ -128,9 +128,7 @@ def test_odd_names() -> None:
 
 
 def test_names_of_nobody_are_odd() -> None:
-    assert odd(["bye", "BYE", "NA", "None", "", "  ", "Naomi", "Bye Bye", "n/a"]) == sorted(
-        ["bye", "BYE", "NA", "None", "", "  ", "n/a"]
-    )
+    assert odd(["NA", "None", "", "  ", "Naomi", "n/a"]) == sorted(["NA", "None", "", "  ", "n/a"])
 
 
 def sides(rows: list[tuple[str, bool]]) -> pl.LazyFrame:

@@ -67,7 +67,7 @@ def _of_votes() -> list[str]:
     won = option("columns", "left=____,right=____,winner=____")
     return [
         f"votes:    {option('columns', 'winner=____,loser=____')}",
-        f"or:       {won} {option('words', 'LEFT=____,RIGHT=____,tie=____')}",
+        f"or:       {won} {option('words', 'left=____,right=____,tie=____')}",
     ]
 
 

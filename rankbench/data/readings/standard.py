@@ -9,6 +9,7 @@ from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
 from rankbench.data.tables.kinds import beside_of, complete_shapes, roles_of, table_kind_of, table_kinds
 from rankbench.data.tables.schemas import REST
+from rankbench.data.tables.vote_sides import outcome_words
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Names, Reading, fits, names_text
 from rankbench.interfaces.table import TableKind
@@ -133,5 +134,6 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
     if not kind.features:
         known = (*read.reading.known, *sorted(read.columns()))
         free = [role for role in (*kind.beside, "metric") if role in roles_of(kind) - {REST, *read.reading.columns}]
-        refuse_unread_facts(raw, read.reading.model_copy(update={"known": known}), free)
+        words = set() if "winner" in told.columns else outcome_words(read.reading)
+        refuse_unread_facts(raw, read.reading.model_copy(update={"known": known}), free, words)
     return read

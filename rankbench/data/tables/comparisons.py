@@ -189,8 +189,9 @@ class ComparisonsCheck(TableCheck):
             return blank_cell("", *self.raw.place(self.rows + row + 1), self.names.get(column) or column)
         if message == MISSING and nobody:
             message += f"; {option('words', 'missing=')} leaves such rows out"
-        if column == "tie":
-            message += f"; {option('columns', 'tie=')} reads the log without this column"
+        if column in ("tie", "first"):
+            without = "each row as a win" if column == "tie" else "the log without it"
+            message += f"; {option('columns', f'{column}=')} reads {without}"
         return super().error(message, row, self.names.get(column) or column)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -285,8 +285,8 @@ def numbers_rows(cells: Sequence[str]) -> bool:
     return any(all(cell == str(at + first) for at, cell in enumerate(cells)) for first in (0, 1))
 
 
-def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str]) -> None:
-    """Ask what numbers, or true and false, are that no role reads: they may be counts, scores or flags.
+def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str], words: Collection[str]) -> None:
+    """Ask what numbers, true and false, or words for a side are that no role reads: counts, scores, other outcomes.
 
     Parameters
     ----------
@@ -294,6 +294,8 @@ def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str])
     reading : Reading
     roles : collection of str
         Roles that they may have.
+    words : collection of str
+        Words for a side, in small letters.
 
     Raises
     ------
@@ -301,7 +303,11 @@ def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str])
     """
     cells = first_cells(raw, reading.unread(raw.schema().names()))
     # A column without a name has no role: it is an index.
-    facts = {name: looks(texts) + _code_text(texts) for name, texts in cells.items() if name.strip() and is_fact(texts)}
+    facts = {
+        name: looks(texts) + _code_text(texts)
+        for name, texts in cells.items()
+        if name.strip() and (is_fact(texts) or _names_sides(texts, words))
+    }
     if facts:
         what = "what is this column" if len(facts) == 1 else "what are these columns"
         raise Unread(
@@ -312,6 +318,12 @@ def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str])
             code="unread",
             shown=shown_columns(facts),
         )
+
+
+def _names_sides(cells: Sequence[str], words: Collection[str]) -> bool:
+    """Return whether a column may say who won, as another judge does: its cells differ, and all name sides or ties."""
+    full = {cell.lower() for cell in cells} - {*EMPTY}
+    return len(full) > 1 and full <= set(words)
 
 
 def _code_text(cells: Sequence[str]) -> str:

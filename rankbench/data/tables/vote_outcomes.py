@@ -84,7 +84,7 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
     raise Unread(
         f"{both} each say who won" if found else "no column says who won",
         f"keep one of them, as {option('columns', 'winner=')}" if found else
-        f"{option('columns', 'winner=____')} {option('words', 'LEFT=____,RIGHT=____,tie=____')}, or "
+        f"{option('columns', 'winner=____')} {option('words', 'left=____,right=____,tie=____')}, or "
         "left_score=____,right_score=____",
         code="roles" if found else "outcome",
     )  # fmt: skip

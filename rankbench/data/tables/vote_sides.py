@@ -55,6 +55,13 @@ def differing_words(left: str, right: str) -> tuple[str, str] | None:
     return different[0] if len(different) == 1 else None
 
 
+def outcome_words(reading: Reading) -> set[str]:
+    """Return the words, in small letters, by which a column may say which side won; none without sides."""
+    left, right = reading.one("left"), reading.one("right")
+    named = (left.strip().lower(), right.strip().lower(), *(differing_words(left, right) or ()))
+    return {"left", "right", *named, *TIES} if left and right else set()
+
+
 def side_of(meaning: str, reading: Reading) -> float | None:
     """Return the side that a meaning of words is: 1 for the left, -1 for the right, 0 for a tie; else None."""
     sides = {"tie": 0.0, "left": 1.0, "right": -1.0}
@@ -257,8 +264,8 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
     if all(sides) and (other := _other_words(raw, rows, winner, sides)) is not None:
         return other
     shown = counted_words(raw, rows, said)
-    blanks = {side or role: ("____",) for side, role in zip(sides, ("LEFT", "RIGHT"), strict=True)}
-    which = "" if all(sides) else f"{option('columns', 'left=LEFT,right=RIGHT')} "
+    blanks = {side or role: ("____",) for side, role in zip(sides, ("left", "right"), strict=True)}
+    which = "" if all(sides) else f"{option('columns', 'left=____,right=____')} "
     return Unread(
         f"the column says {shown}: neither names of the two items of a row, nor of their columns",
         f"{which}{option('words', names_text({**blanks, 'tie': ('____',), 'missing': ('____',)}))}",
@@ -278,8 +285,10 @@ def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence
     first = words.select("said", "len").head(_SHOWN).rows()
     shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in first)
     what = f"beside names of items the column says {shown}{', ..' if words.height > _SHOWN else ''}"
-    step = option("words", names_text({"tie": ("____",), "missing": ("____",)}))
-    return Unread(what, step, code="words", column=winner)
+    named = raw.collect(rows.select(name_of(side).is_in(words["said"].implode()).any() for side in sides)).row(0)
+    # A name of an item of other rows may be a word for a column: 2 of 1, 2 and 3.
+    blanks = dict.fromkeys([*(sides if any(named) else ()), "tie", "missing"], ("____",))
+    return Unread(what, option("words", names_text(blanks)), code="words", column=winner)
 
 
 def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
