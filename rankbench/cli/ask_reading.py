@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from rankbench.errors import InputError, Unread
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading, names_text, said_names
 from rankbench.logs.opened import OpenedLog, RawLog
 
@@ -77,5 +77,5 @@ def _answer(ask: Callable[[str], str], error: Unread) -> Reading:
     said = ask("columns (ROLE=NAME,..) or words (words MEANING=WORD,..)")
     if said.startswith("words "):
         return Reading.told("", said.removeprefix("words "))
-    options = "--words" in error.step and "--columns" not in error.step
+    options = option("words") in error.step and option("columns") not in error.step
     return Reading.told("", said) if options else Reading.told(said)

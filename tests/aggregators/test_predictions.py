@@ -103,8 +103,8 @@ def test_who_was_not_asked_for_has_a_reason(tmp_path: Path) -> None:
     several, done, unknown, uncontrolled = executed(made, texts, ("log-loss",)).values()
     assert (several.status, done.status) == ("skipped", "done")
     assert "write predictions:column=NAME" in several.reason
-    assert unknown.reason.endswith("name them with --predictions")
-    assert uncontrolled.reason.endswith("name them with --control")
+    assert unknown.reason.endswith("name them with predictions=")
+    assert uncontrolled.reason.endswith("name them with control=")
     assert "shows none" in Items().misfit(get(Aggregator, "predictions"))
 
 
@@ -173,7 +173,7 @@ def test_of_winners_and_losers_it_is_whose_one_says(of: str, expected: list[floa
             "reads columns beside votes, and this file holds ballots",
         ),
         (VOTES.with_columns(p=pl.Series(["0.6", "x", "0.2"])), "p:of=home_team", "row 2.*'x' is not a number"),
-        (VOTES.with_columns(p=pl.Series([0.6, None, 0.2])), "p:of=home_team", "missing in 1 of 3 votes.*--where"),
+        (VOTES.with_columns(p=pl.Series([0.6, None, 0.2])), "p:of=home_team", "missing in 1 of 3 votes.*where="),
     ],
 )
 def test_what_is_no_prediction_is_refused(frame: pl.DataFrame, said: str, words: str) -> None:

@@ -92,7 +92,7 @@ def test_convert_and_describe_the_shards(log, tmp_path):
     said = run("convert", log, tmp_path / "out", "--shards", 2)
     assert said.strip() == f"4 rows of 2 queries in 2 shards: {tmp_path / 'out'}"
     assert json.loads(run("describe", tmp_path / "out", "--json")) == json.loads(run("describe", log, "--json"))
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="force="):
         run("convert", log, tmp_path / "out")
     run("convert", log, tmp_path / "out", "--force")
 
