@@ -26,6 +26,22 @@ SUITES = ("demo", "table-1", "theory", "repair", "u-statistics", "selection")
 FORMATS = ("table", "csv", "json", "md", "parquet")
 VOLATILE = re.compile(r"\d+(\.\d+)? (s|ms|min|MB|GB|GiB)\b|[0-9a-f]{40,64}|[0-9a-f]{16}\b")
 """Times, sizes and digests of code, which may differ between runs of one version."""
+READINGS = {
+    "votes.csv": {
+        "ignore": ["lang", "left_length", "right_length"],
+        "query": "query_id",
+        **{role: role for role in ("left", "right", "winner", "judge", "time")},
+    },
+    "graded.csv": {"left": "left", "right": "right", "points": "left_score"},
+    "games.csv": {
+        "left": "home",
+        "right": "away",
+        "left_score": "home_score",
+        "right_score": "away_score",
+        "time": "date",
+    },
+}
+"""What the columns of a log mean, where their names do not say it."""
 
 
 def logs(folder: Path) -> dict[str, list[str]]:
@@ -59,6 +75,9 @@ def logs(folder: Path) -> dict[str, list[str]]:
     }
     for name, text in texts.items():
         (folder / name).write_text(text + "\n", encoding="utf-8")
+    for name, roles in READINGS.items():
+        lines = [f"{role} = {json.dumps(column)}" for role, column in roles.items()]
+        (folder / f"{name}.reading.toml").write_text("\n".join(["[columns]", *lines]) + "\n", encoding="utf-8")
     rows = [f"{item},{task},{60 - 3 * at + draw.gauss(0, 3):.3f}" for at, item in enumerate(items) for task in "pqrstu"]
     (folder / "scores.csv").write_text("system,task,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
     return {name: [name] for name in texts} | {"llmfao": ["llmfao"]}

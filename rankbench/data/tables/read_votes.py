@@ -535,11 +535,12 @@ def _are_mirrored(counted: pl.DataFrame, beside: Sequence[str]) -> bool:
 def _sided_table(votes: _Votes, outcome: VoteOutcome) -> RawTable:
     """Return the votes with winner, loser, tie and side."""
     left, right = (votes.name(side).cast(pl.String) for side in votes.sides)
-    first = pl.col(_LEAD).fill_null(0.0) >= 0
+    divided = pl.any_horizontal(pl.lit(value=False), *(more.is_not_null() for more in outcome.more.values()))
+    first = (pl.col(_LEAD).fill_null(0.0) >= 0) | divided
     chosen = [
         pl.when(first).then(left).otherwise(right).alias("winner"),
         pl.when(first).then(right).otherwise(left).alias("loser"),
-        (pl.col(_LEAD) == 0).fill_null(value=False).alias("tie"),
+        ((pl.col(_LEAD) == 0).fill_null(value=False) & ~divided).alias("tie"),
         first.alias("first"),
         *(more.alias(name) for name, more in outcome.more.items()),
     ]

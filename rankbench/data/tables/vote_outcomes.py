@@ -54,7 +54,7 @@ class VoteOutcome:
     wrong : str
         The message for cells that do not say who won; ``{}`` stands for them.
     more : mapping of str to Expr
-        Columns of shares, or of games.
+        Columns of shares, or of games, of the left, by which a vote is divided.
     places : bool
         Whether the numbers are places.
     """
@@ -195,9 +195,8 @@ def _graded(
     """Return the outcome of the left's share; between 0 and 1, but for a half, a vote is divided."""
     share = pl.when((share >= 0) & (share <= 1)).then(share)
     graded = pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share)
-    lead = pl.when(graded.is_not_null()).then(1.0).otherwise(share - 0.5)
     numbers = {name: _number(name, reading)[0]} if code else {}
-    return VoteOutcome(lead, missing, (name,), wrong, numbers, {SHARE: graded})
+    return VoteOutcome(share - 0.5, missing, (name,), wrong, numbers, {SHARE: graded})
 
 
 def _of_margin(reading: Reading) -> VoteOutcome:
@@ -250,7 +249,7 @@ def _of_games(reading: Reading) -> VoteOutcome:
     games += [pl.lit(0, pl.Int64)] * (3 - len(games))
     total = pl.sum_horizontal(*games, ignore_nulls=False)
     out = pl.any_horizontal(*(missing for _, missing in both)) | (total == 0).fill_null(value=False)
-    lead = pl.when(total.is_not_null()).then(1.0)
+    lead = pl.when(total.is_not_null()).then(games[0] - games[1]).cast(pl.Float64)
     wrong = f"{{}} do not say how many games each side won: whole numbers from 0 to {MOST_GAMES:,}"
     return VoteOutcome(lead, out, tuple(dict.fromkeys(names)), wrong, {}, dict(zip(GAMES, games, strict=True)))
 
