@@ -40,6 +40,7 @@ __all__ = [
     "SpecError",
     "StoreError",
     "Unread",
+    "keyword_text",
     "nearest",
     "option",
     "options_as",
@@ -52,13 +53,14 @@ OptionStyle: TypeAlias = Callable[[str, str], str]
 """Writes an option, given its keyword and its value, which may be empty."""
 
 
-def _keyword(name: str, value: str) -> str:
+def keyword_text(name: str, value: str) -> str:
+    """Return an option as Python writes it."""
     quote = "'" if '"' in value else '"'
     plain = not value or value[0] in "'\"" or value.replace("_", "").isupper() or value.isdecimal()
     return f"{name}={value if plain else f'{quote}{value}{quote}'}"
 
 
-_style: OptionStyle = _keyword
+_style: OptionStyle = keyword_text
 
 
 def option(name: str, value: object = "") -> str:

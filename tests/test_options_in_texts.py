@@ -11,7 +11,7 @@ import pytest
 
 import rankbench
 from rankbench.cli import option_text
-from rankbench.errors import OptionError, SpecError, option, options_as
+from rankbench.errors import OptionError, SpecError, keyword_text, option, options_as
 
 PACKAGE = Path(rankbench.__file__).parent
 DASHES = re.compile(r"(?<![\w-])--[a-z]")
@@ -68,6 +68,24 @@ def test_options_are_keywords_and_dashes_are_the_command_lines(given: tuple[str,
     with options_as(option_text):
         assert option(*given) == shell
     assert option(*given) == python
+
+
+def test_results_are_the_same_however_a_run_is_asked(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("winner,loser\n" + "a,b\nb,c\nc,a\na,c\n" * 5, encoding="utf-8")
+    told = {}
+    for name, style in (("python", keyword_text), ("shell", option_text)):
+        with options_as(style):
+            found = rankbench.run(
+                "own-log",
+                dataset=rankbench.log_file(votes),
+                extra=["bradley-terry:control=true"],
+                reps=2,
+                out=tmp_path / name,
+            )
+        told[name] = (found.directory / "leaderboard.csv").read_bytes()
+    assert b"control=" in told["python"]
+    assert told["python"] == told["shell"]
 
 
 def test_python_and_the_command_line_say_the_same_of_an_option() -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import duration_text, first_of
+from rankbench.errors import keyword_text, options_as
 from rankbench.interfaces.cell import (
     BlockKey,
     BlockResult,
@@ -73,7 +74,8 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     is a failure that says so.
     """
     started = time.perf_counter()
-    with one_blas_thread():
+    # Results are the same, whichever process computes them and however it was asked.
+    with one_blas_thread(), options_as(keyword_text):
         begun(task)
         found = guarded(partial(_executed, prepared, task))
         ended(task)
