@@ -96,8 +96,8 @@ def _as_kept(raw: RawTable, kept: Reading, told: Reading, kinds: Sequence[TableK
         raise Unread(
             f"{kept.source} does not say what {'the column' if len(new) == 1 else 'the columns'} {listed(new)} "
             f"{'is' if len(new) == 1 else 'are'}",
-            f"give {'it' if len(new) == 1 else 'each'} a role there, or add to ignore, or {option('columns')} "
-            + names_text({"ignore": tuple(new)}),
+            f"give {'it' if len(new) == 1 else 'each'} a role there, or add to ignore, or "
+            + option("columns", names_text({"ignore": tuple(new)})),
             code="unread",
         )
     return found

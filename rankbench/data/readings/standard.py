@@ -83,9 +83,8 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     found = found[:1] if len(kept) == len(found) else found
     if len(found) > 1:
         shapes = " or ".join(f"{kind.words or kind.name} by {', '.join(shape)}" for kind, shape, _ in found)
-        step = f"{option('columns', 'ROLE=')} for the one that is not meant, as {option('columns')} " + ",".join(
-            f"{role}=" for role in found[-1][1][-1:]
-        )
+        one = option("columns", f"{found[-1][1][-1]}=")
+        step = f"{option('columns', 'ROLE=')} for the one that is not meant, as {one}"
         raise Unread(f"the columns may be read in several ways: {shapes}", step, code="roles")
     if not found:
         return None

@@ -47,7 +47,7 @@ def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int
         Unread(
             f"the column says {shown}: no numbers",
             f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out); "
-            f"{option('columns')} numbers=first reads the number that a cell begins with",
+            f"{option('columns', 'numbers=first')} reads the number that a cell begins with",
             code="number",
             column=name,
         ),

@@ -202,8 +202,7 @@ def _no_words(source: BallotSource, cells: Sequence[str], names: Mapping[str, pl
     shown = counted_words(raw, said, pl.col("word"))
     return Unread(
         f"{listed(cells)} say {shown}: neither names of the items of a row, nor of their columns; or capitals differ",
-        f"{option('words')} "
-        f"{names_text({**{name: ('____',) for name in names}, 'tie': ('____',), 'missing': ('____',)})}",
+        option("words", names_text(dict.fromkeys((*names, "tie", "missing"), ("____",)))),
         code="words",
         column=cells[0],
     )

@@ -99,7 +99,7 @@ def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) 
     read = {role for shape in shapes_of(kind) if any(own <= set(shape) for own in complete) for role in shape}
     if unread := sorted(roles - read - {*beside_of(kind)} - NO_COLUMNS):
         what = f"{listed(unread)} {'is' if len(unread) == 1 else 'are'} not read beside {listed(sorted(complete[0]))}"
-        raise Unread(what, f"{option('columns')} {','.join(f'{role}=' for role in unread)} leaves it out", code="roles")
+        raise Unread(what, f"{option('columns', ','.join(f'{role}=' for role in unread))} leaves it out", code="roles")
     return kind
 
 
@@ -131,7 +131,7 @@ def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
         )
     kind, shape = max(every, key=lambda one: (len(roles & set(one[1])), -len(one[1])))
     missing = [role for role in shape if role not in roles]
-    step = f"{option('columns')} " + ",".join(f"{role}=____" for role in missing)
+    step = option("columns", ",".join(f"{role}=____" for role in missing))
     what = f"{kind.words or kind.name} need {' and '.join(missing)} beside {', '.join(sorted(roles - NO_COLUMNS))}"
     return Unread(what, step, code="roles")
 
