@@ -12,6 +12,7 @@ from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
     cell_at,
     chosen_rows,
+    days_of,
     first_row,
     form_of,
     number_of,
@@ -22,7 +23,6 @@ from rankbench.data.tables.cells import (
     with_joined,
 )
 from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
-from rankbench.data.tables.read_votes import days_of
 from rankbench.data.tables.schemas import SAYS_NOTHING
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards

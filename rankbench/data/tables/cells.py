@@ -1,4 +1,4 @@
-"""Cells of a table before its checks are texts; numbers are read as the reading says that they are written."""
+"""Cells of a table before its checks are texts; numbers and dates are read as the reading says they are written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.core.text import count_text, listed
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
 from rankbench.interfaces.table_check import RawTable
@@ -213,3 +213,36 @@ def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr]
     changed = [name for name, some in zip(names, written, strict=True) if all_whole and some]
     found = {name: text.str.replace(r"\.0*$", "") if name in changed else text for name, text in texts.items()}
     return found, [f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}"] if changed else []
+
+
+_DATES: Mapping[str, str] = {"2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d"}
+
+
+def days_of(raw: RawTable, name: str, pattern: str) -> pl.Expr:
+    """Return the days that a column says, null where it is empty.
+
+    Raises
+    ------
+    InputError
+        With its row: a text that is no such date.
+    """
+    text = text_of(name)
+    day = text.str.to_date(date_format(pattern), strict=False)
+    if (found := first_row(raw, {name: day.is_null() & (text != "")})) is not None:
+        cell = short_repr(cell_at(raw, found[0], name))
+        raise raw.at(found[0], InputError(f"{cell} is no date as {pattern}", column=name))
+    return day
+
+
+def date_format(pattern: str) -> str:
+    """Return the format of dates that are written as 31 December 2024 is in the pattern: ``31/12/24``.
+
+    Raises
+    ------
+    InputError
+        The pattern is not that day.
+    """
+    found = re.sub("|".join(_DATES), lambda part: _DATES[part[0]], pattern)
+    if "%d" not in found or not re.search("%[Yy]", found) or not re.search("%[mbB]", found):
+        raise InputError(f"dates={pattern}: write 31 December 2024 as the dates are written, as dates=31/12/24")
+    return found

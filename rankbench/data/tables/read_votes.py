@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,47 +16,35 @@ from rankbench.data.tables.cells import (
     cell_at,
     first_row,
     form_of,
-    number_of,
-    refuse_no_numbers,
-    says,
     text_of,
     with_joined,
 )
-from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
 from rankbench.data.tables.doubts import (
     blank_cell,
     first_cells,
     missing_steps,
     number_forms,
-    refuse_alike,
-    refuse_blanks,
     refuse_code,
     refuse_grouped,
-    refuse_third,
 )
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
     no_flag,
-    once_per_cell,
     outcome_of,
     outcome_roles,
     outcome_says,
     with_flag,
     with_numbers,
 )
-from rankbench.data.tables.vote_sides import TIES, refuse_named_sides, shown_items, with_sides, words_of_sides
-from rankbench.data.tables.whole_names import with_whole_names
+from rankbench.data.tables.vote_sides import refuse_named_sides, shown_items, with_sides, words_of_sides
+from rankbench.data.tables.vote_source import AGAINST, LEAD, OUT, VoteSource
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Names, Reading, names_text
-from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
-_LEAD, _OUT, _AGAINST, _KEY = "\0lead", "\0out", "\0against", "\0key"
-"""Columns beside the columns of the file; no user calls one so."""
-
-_BESIDE = ("judge", "time", "weight", "count")
-_FLAGS = {"0", "1", "true", "false", "yes", "no", "w", "l", "win", "loss"}
+_KEY = "\0key"
+"""Beginning of names of columns of keys; no user calls one so."""
 
 
 def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
@@ -74,7 +62,7 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     frame, joined = with_joined(raw.frame, several)
     raw = replace(raw, frame=frame)
     _refuse_unused(raw, joined)
-    found = _read_pairs(_Votes(raw, joined)) if joined.one("loser") else _read_sides(_Votes(raw, joined))
+    found = _read_pairs(VoteSource(raw, joined)) if joined.one("loser") else _read_sides(VoteSource(raw, joined))
     columns = {role: names for role, names in said.columns.items() if len(names) > 1}
     return replace(found, reading=found.reading.with_(columns))
 
@@ -113,7 +101,7 @@ def votes_as_read(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
         As `read_votes` returns it, of votes that are rows, each with one winner.
     """
     frame, joined = with_joined(frame, reading)
-    votes = _Votes(RawTable(frame), joined, strip=False)
+    votes = VoteSource(RawTable(frame), joined, strip=False)
     if not joined.one("loser"):
         frame = with_numbers(frame, joined)
         outcome, against = outcome_of(joined), pl.lit(value=False)
@@ -142,11 +130,11 @@ def outcome_disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
     sides = {role: reading.columns[role] for role in ("left", "right")}
     says_too = reading.model_copy(update={"columns": {**sides, **agree}})
     first, other = outcome_of(reading), outcome_of(says_too)
-    out = pl.any_horizontal(first.missing, *_Votes(raw, reading).left_out().values())
+    out = pl.any_horizontal(first.missing, *VoteSource(raw, reading).left_out().values())
     differ = (first.lead.sign() != other.lead.sign()).fill_null(value=True) & ~out.fill_null(value=False)
     frame = with_numbers(with_numbers(raw.frame, reading), says_too)
-    rows = raw.collect(frame.with_row_index(_OUT).filter(differ).select(_OUT).head(1))
-    for row in rows[_OUT]:
+    rows = raw.collect(frame.with_row_index(OUT).filter(differ).select(OUT).head(1))
+    for row in rows[OUT]:
         both = listed([name for names in agree.values() for name in names])
         place = raw.place(row + 1)[1]
         return f"{both} do not say the same of who won as {listed(list(first.columns))} does (row {place})"
@@ -174,179 +162,7 @@ def _a_row_each(raw: RawTable, reading: Reading) -> tuple[RawTable, Reading]:
     return replace(raw, frame=frame, locate=located), reading.with_({"winner": (name,)})
 
 
-@dataclass
-class _Votes:
-    """Votes while they are read.
-
-    Attributes
-    ----------
-    raw : RawTable
-        With one column for each role.
-    reading : Reading
-    strip : bool
-        Whether names lose blanks around them.
-    notes : list of str
-    weighed : list of str
-        Sums of weights and counts, in words.
-    """
-
-    raw: RawTable
-    reading: Reading
-    strip: bool = True
-    notes: list[str] = field(default_factory=list)
-    weighed: list[str] = field(default_factory=list)
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """The two columns of items."""
-        roles = ("winner", "loser") if self.reading.one("loser") else ("left", "right")
-        return self.reading.one(roles[0]), self.reading.one(roles[1])
-
-    def settle(self, *names: str) -> None:
-        """Let ids be whole numbers where a program wrote them as floats, in columns that name the same things."""
-        weights = [name for role in ("weight", "count") if (name := self.reading.one(role))]
-        refuse_no_numbers(self.raw, weights)
-        refuse_grouped(self.raw, weights, self.reading)
-        beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
-        said = (
-            *TIES,
-            *(word.lower() for meaning in ("tie", "missing") for word in self.reading.words.get(meaning, ())),
-        )
-        frame = with_whole_names(self.raw.frame, [*self.sides, *names], *beside, words=said, notes=self.notes)
-        self.raw = replace(self.raw, frame=frame)
-
-    def left_out(self) -> dict[str, pl.Expr]:
-        """Return which rows are left out, by what is said of them, but for rows without an outcome."""
-        reading, found = self.reading, dict[str, pl.Expr]()
-        for name, words in reading.where.items():
-            found[f"whose {short_repr(name)} is not {'|'.join(words)}"] = ~says(text_of(name), words)
-        for name, words in reading.unless.items():
-            found[f"whose {short_repr(name)} is {'|'.join(word or 'empty' for word in words)}"] = says(
-                text_of(name), words
-            )
-        if missing := reading.words.get("missing"):
-            found["without a name of an item"] = pl.any_horizontal(says(text_of(side), missing) for side in self.sides)
-        if by := reading.one("by"):
-            found[f"with nothing in {short_repr(by)}"] = text_of(by) == ""
-        if reading.one("self") == "drop":
-            found["of an item against itself"] = text_of(self.sides[0]) == text_of(self.sides[1])
-        for role in ("weight", "count"):
-            if name := reading.one(role):
-                found[f"whose {short_repr(name)} is 0"] = weightless(name)
-        return {which: rows.fill_null(value=False) for which, rows in found.items()}
-
-    @property
-    def out(self) -> pl.Expr | None:
-        """Rows that are left out; None: there are none."""
-        gone = self.left_out()
-        return pl.any_horizontal(*gone.values()) if gone else None
-
-    def with_outcome(self, frame: pl.LazyFrame, outcome: VoteOutcome, against: pl.Expr) -> _Votes:
-        """Return the votes with who won as a column of its own, and which rows are left out.
-
-        Polars takes long to plan a query in which a long expression stands often.
-        """
-        outcome = once_per_cell(frame, outcome)
-        missing = outcome.missing.fill_null(value=False)
-        out = (missing if self.out is None else self.out | missing).alias(_OUT)
-        frame = frame.with_columns(out, outcome.lead.alias(_LEAD), against.alias(_AGAINST))
-        return replace(self, raw=replace(self.raw, frame=frame))
-
-    def name(self, column: str) -> pl.Expr:
-        """Return a column of names: texts without blanks around them, other types as they are."""
-        text = self.strip and self.raw.schema()[column] == pl.String
-        return pl.col(column).str.strip_chars() if text else pl.col(column)
-
-    def counted(self, *out: pl.Expr, **facts: pl.Expr) -> dict[str, int]:
-        """Return sums of facts of rows, and note how many rows are left out, also by `out`.
-
-        A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
-        """
-        gone, rows = self.left_out(), pl.int_range(pl.len())
-        facts |= {f"{role}_row": self.wrong_number(role) for role in ("weight", "count") if self.reading.one(role)}
-        sums = [
-            (rows.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
-            for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items())
-        ]
-        sums += [left.sum().alias(f"{_OUT}{at}") for at, left in enumerate(gone.values())]
-        weights = [role for role in ("weight", "count") if self.reading.one(role)]
-        if weights:
-            kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
-            sums += [self.number(role).filter(kept).sum().alias(f"{role}_sum") for role in weights]
-            sums.append(kept.sum().alias("rows"))
-        if not sums:
-            return {}
-        found = self.raw.collect(self.raw.frame.select(sums)).row(0, named=True)
-        for at, which in enumerate(gone):
-            if count := found.pop(f"{_OUT}{at}"):
-                self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
-        for role in ("weight", "count"):
-            if (row := found.pop(f"{role}_row", -1)) >= 0:
-                raise self.no_number(role, row)
-        rows_kept = found.pop("rows", 0)
-        for role in weights:
-            total, name = found.pop(f"{role}_sum"), self.reading.one(role)
-            what = f"are {total:,.0f} votes" if role == "count" else f"weigh {total:,.10g}"
-            self.weighed.append(f"{name}: {count_text(rows_kept, 'row')} {what}")
-        return found
-
-    def number(self, role: str) -> pl.Expr:
-        """Return the numbers of the column of a role."""
-        return number_of(text_of(self.reading.one(role)), form_of(self.reading), errors=False)
-
-    def wrong_number(self, role: str) -> pl.Expr:
-        """Return where a weight is no number from 0, or a count no whole one."""
-        value = self.number(role)
-        good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
-        return ~good.fill_null(value=False)
-
-    def no_number(self, role: str, row: int) -> Unread:
-        """Return the error of a weight or a count that is none."""
-        name = self.reading.one(role)
-        cell = self.raw.collect(self.raw.frame.slice(row, 1).select(text_of(name))).item()
-        what = "positive and finite number" if role == "weight" else "whole number of votes"
-        step = f"{option('columns', f'{role}=')} counts each row once" + "; weight=NAME is the weight of one vote" * (
-            role == "count"
-        )
-        return self.raw.at(row, Unread(f"{short_repr(cell)} is no {what}", step, code="number", column=name))
-
-    def refuse_items(self, out: pl.Expr | None, items: Collection[str]) -> None:
-        """Ask about names of items that say nothing, are flags, are alike, or stand in a third column too."""
-        with self.raw.located():  # the names are known when the rows have been checked, or counted
-            sides, missing = self.sides, {word.lower() for word in self.reading.words.get("missing", ())}
-            if any(name.lower() in EMPTY and name.lower() not in missing for name in items):
-                refuse_blanks(self.raw, sides, self.reading, out=out)
-            if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
-                what = f"{listed(list(map(short_repr, sides)))} say {', '.join(sorted(items))}: flags, not names"
-                step = option("columns", "left=____,right=____,left_won=____,right_won=____")
-                raise Unread(what, step, code="flags")
-            refuse_alike(sorted(items), self.reading, self.raw, sides[0])
-            refuse_third(self.raw, sides, items, self.reading)
-
-    def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
-        """Return the votes of some columns, with what goes with a vote beside them."""
-        roles = {role: names[0] for role, names in self.reading.columns.items() if names[0] and role != "ignore"}
-        names = self.raw.schema().names()
-        terms = covariate_terms(roles)
-        roles |= control_roles(terms, names, roles)
-        query = self.name(roles["query"]) if "query" in roles else pl.lit("all")
-        columns = [query.alias("query_id"), *chosen]
-        columns += [self.beside(role, roles[role]).alias(role) for role in _BESIDE if role in roles]
-        columns += control_expressions(roles)
-        if out is not None:
-            columns.append(out.alias(LEFT_OUT))
-        return replace(self.raw, frame=self.raw.frame.select(columns), roles=roles)
-
-    def beside(self, role: str, name: str) -> pl.Expr:
-        """Return a column beside the vote; dates and numbers are read by their patterns."""
-        if role == "time" and (pattern := self.reading.one("dates")):
-            return days_of(self.raw, name, pattern)
-        if role in ("weight", "count") and (form := form_of(self.reading)):
-            return number_of(text_of(name), form, errors=False)
-        return self.name(name) if role == "judge" else pl.col(name)
-
-
-def _read_pairs(votes: _Votes) -> ReadTable:
+def _read_pairs(votes: VoteSource) -> ReadTable:
     """Return votes of a column of winners and one of losers: names are looked at as rows are checked, or counted."""
     votes.settle()
     reading, (winner, loser) = votes.reading, votes.sides
@@ -360,7 +176,7 @@ def _read_pairs(votes: _Votes) -> ReadTable:
     return ReadTable(table, reading, (beat, *votes.weighed), {}, (*votes.notes,))
 
 
-def _pair_columns(votes: _Votes) -> list[pl.Expr]:
+def _pair_columns(votes: VoteSource) -> list[pl.Expr]:
     """Return the columns of votes of winners and losers."""
     winner, loser = votes.sides
     beside = [role for role in ("tie", "first", "rest_of_vote") if votes.reading.one(role)]
@@ -380,7 +196,7 @@ def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
         )
 
 
-def _read_sides(votes: _Votes) -> ReadTable:
+def _read_sides(votes: VoteSource) -> ReadTable:
     """Return votes of two columns of items, and what says which of them won."""
     if votes.reading.one("winner"):
         votes.reading = with_sides(votes.raw, votes.reading)
@@ -401,7 +217,7 @@ def _read_sides(votes: _Votes) -> ReadTable:
     counts = _outcomes(votes, outcome, gone)
     pairs = _different(votes)
     items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
-    votes.refuse_items(pl.col(_OUT), items)
+    votes.refuse_items(pl.col(OUT), items)
     _refuse_mirrored(votes, pairs)
     decisive = counts["left"] + counts["right"]
     if decisive > 5 and not (counts["left"] and counts["right"]):
@@ -412,7 +228,7 @@ def _read_sides(votes: _Votes) -> ReadTable:
     return ReadTable(_sided_table(votes, outcome), reading, says_all, counts, (*votes.notes,))
 
 
-def _refuse_no_flags(votes: _Votes) -> None:
+def _refuse_no_flags(votes: VoteSource) -> None:
     """Refuse a column of ties in which something else than true and false stands."""
     raw, name, out = votes.raw, votes.reading.one("tie"), votes.out
     bad = no_flag(votes.reading)
@@ -421,17 +237,17 @@ def _refuse_no_flags(votes: _Votes) -> None:
         raise raw.at(found[0], InputError(f"{what}; {option('columns', 'tie=')} reads the log without it", column=name))
 
 
-def _outcomes(votes: _Votes, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
+def _outcomes(votes: VoteSource, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
     """Return how many votes the left won, the right won, and neither did; cells that say nothing are refused."""
-    lead, kept = pl.col(_LEAD), ~pl.col(_OUT)
+    lead, kept = pl.col(LEAD), ~pl.col(OUT)
     counts = votes.counted(
-        pl.col(_OUT),
+        pl.col(OUT),
         left=(lead > 0) & kept,
         right=(lead < 0) & kept,
         tie=(lead == 0) & kept,
-        missing=pl.col(_OUT) & ~gone,
+        missing=pl.col(OUT) & ~gone,
         unread_row=lead.is_null() & kept,
-        against_row=pl.col(_AGAINST) & kept,
+        against_row=pl.col(AGAINST) & kept,
     )
     _refuse_unread(votes, outcome, counts.pop("unread_row"), counts.pop("against_row"))
     if outcome.numbers:
@@ -444,7 +260,7 @@ def _outcomes(votes: _Votes, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, i
     return counts
 
 
-def _refuse_unread(votes: _Votes, outcome: VoteOutcome, unread: int, against: int) -> None:
+def _refuse_unread(votes: VoteSource, outcome: VoteOutcome, unread: int, against: int) -> None:
     """Refuse the first row whose cells do not say who won, or whose column of ties says otherwise."""
     rows = [row for row in (unread, against) if row >= 0]
     if not rows:
@@ -488,18 +304,18 @@ def _number_steps(reading: Reading, odd: str) -> list[str]:
     return []
 
 
-def _different(votes: _Votes) -> pl.DataFrame:
+def _different(votes: VoteSource) -> pl.DataFrame:
     """Return the different votes of the rows that are kept: two items, who won, and how many rows.
 
     Texts are few and rows are many: rows are grouped as they are.
     """
     sides = [pl.col(side).alias(name) for side, name in zip(votes.sides, ("left", "right"), strict=True)]
-    rows = votes.raw.frame.filter(~pl.col(_OUT)).select(*sides, pl.col(_LEAD).sign().alias("lead"))
+    rows = votes.raw.frame.filter(~pl.col(OUT)).select(*sides, pl.col(LEAD).sign().alias("lead"))
     grouped = votes.raw.collect(rows.group_by("left", "right", "lead").len())
     return grouped.with_columns(text_of("left").alias("left"), text_of("right").alias("right"))
 
 
-def _refuse_mirrored(votes: _Votes, pairs: pl.DataFrame) -> None:
+def _refuse_mirrored(votes: VoteSource, pairs: pl.DataFrame) -> None:
     """Ask where each row has one of the same query, judge and time that says the same from the other side."""
     reading = votes.reading
     if reading.one("mirrored") or pairs["len"].sum() < 4 or not _are_mirrored(pairs, ()):
@@ -508,7 +324,7 @@ def _refuse_mirrored(votes: _Votes, pairs: pl.DataFrame) -> None:
     # Few tables get here, so that others are grouped by few columns.
     if beside:
         texts = [text_of(name).alias(f"{_KEY}{at}") for at, name in enumerate((*votes.sides, *beside))]
-        rows = votes.raw.frame.filter(~pl.col(_OUT)).select(*texts, pl.col(_LEAD).sign().alias("lead"))
+        rows = votes.raw.frame.filter(~pl.col(OUT)).select(*texts, pl.col(LEAD).sign().alias("lead"))
         counted = votes.raw.collect(rows.group_by(pl.all()).len())
         names = {f"{_KEY}0": "left", f"{_KEY}1": "right"}
         if not _are_mirrored(counted.rename(names), [f"{_KEY}{at + 2}" for at in range(len(beside))]):
@@ -532,49 +348,16 @@ def _are_mirrored(counted: pl.DataFrame, beside: Sequence[str]) -> bool:
     return bool((even["one"] == even["other"]).all())
 
 
-def _sided_table(votes: _Votes, outcome: VoteOutcome) -> RawTable:
+def _sided_table(votes: VoteSource, outcome: VoteOutcome) -> RawTable:
     """Return the votes with winner, loser, tie and side."""
     left, right = (votes.name(side).cast(pl.String) for side in votes.sides)
     divided = pl.any_horizontal(pl.lit(value=False), *(more.is_not_null() for more in outcome.more.values()))
-    first = (pl.col(_LEAD).fill_null(0.0) >= 0) | divided
+    first = (pl.col(LEAD).fill_null(0.0) >= 0) | divided
     chosen = [
         pl.when(first).then(left).otherwise(right).alias("winner"),
         pl.when(first).then(right).otherwise(left).alias("loser"),
-        ((pl.col(_LEAD) == 0).fill_null(value=False) & ~divided).alias("tie"),
+        ((pl.col(LEAD) == 0).fill_null(value=False) & ~divided).alias("tie"),
         first.alias("first"),
         *(more.alias(name) for name, more in outcome.more.items()),
     ]
-    return votes.table(chosen, pl.col(_OUT))
-
-
-_DATES: Mapping[str, str] = {"2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d"}
-
-
-def days_of(raw: RawTable, name: str, pattern: str) -> pl.Expr:
-    """Return the days that a column says, null where it is empty.
-
-    Raises
-    ------
-    InputError
-        With its row: a text that is no such date.
-    """
-    text = text_of(name)
-    day = text.str.to_date(date_format(pattern), strict=False)
-    if (found := first_row(raw, {name: day.is_null() & (text != "")})) is not None:
-        cell = short_repr(cell_at(raw, found[0], name))
-        raise raw.at(found[0], InputError(f"{cell} is no date as {pattern}", column=name))
-    return day
-
-
-def date_format(pattern: str) -> str:
-    """Return the format of dates that are written as 31 December 2024 is in the pattern: ``31/12/24``.
-
-    Raises
-    ------
-    InputError
-        The pattern is not that day.
-    """
-    found = re.sub("|".join(_DATES), lambda part: _DATES[part[0]], pattern)
-    if "%d" not in found or not re.search("%[Yy]", found) or not re.search("%[mbB]", found):
-        raise InputError(f"dates={pattern}: write 31 December 2024 as the dates are written, as dates=31/12/24")
-    return found
+    return votes.table(chosen, pl.col(OUT))

@@ -1,0 +1,199 @@
+"""A table of votes before it is read: judges, weights and times of votes, and rows that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from rankbench.core.text import count_text, listed, short_repr
+from rankbench.data.tables.cells import EMPTY, days_of, form_of, number_of, refuse_no_numbers, says, text_of
+from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, refuse_third
+from rankbench.data.tables.schemas import LEFT_OUT
+from rankbench.data.tables.vote_outcomes import VoteOutcome, once_per_cell
+from rankbench.data.tables.vote_sides import TIES
+from rankbench.data.tables.whole_names import with_whole_names
+from rankbench.errors import Unread, option
+from rankbench.interfaces.reading import Reading
+from rankbench.interfaces.row_weights import weightless
+from rankbench.interfaces.table_check import RawTable
+
+LEAD, OUT, AGAINST = "\0lead", "\0out", "\0against"
+"""Columns that are added: the outcome, rows that are left out, and rows in which a second column contradicts it."""
+
+_BESIDE = ("judge", "time", "weight", "count")
+_FLAGS = {"0", "1", "true", "false", "yes", "no", "w", "l", "win", "loss"}
+
+
+@dataclass
+class VoteSource:
+    """A table of votes before it is read.
+
+    Attributes
+    ----------
+    raw : RawTable
+        With one column for each role.
+    reading : Reading
+    strip : bool
+        Whether names lose blanks around them.
+    notes : list of str
+    weighed : list of str
+        Sums of weights and counts, in words.
+    """
+
+    raw: RawTable
+    reading: Reading
+    strip: bool = True
+    notes: list[str] = field(default_factory=list)
+    weighed: list[str] = field(default_factory=list)
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The two columns of items."""
+        roles = ("winner", "loser") if self.reading.one("loser") else ("left", "right")
+        return self.reading.one(roles[0]), self.reading.one(roles[1])
+
+    def settle(self, *names: str) -> None:
+        """Let ids be whole numbers where a program wrote them as floats, in columns that name the same things."""
+        weights = [name for role in ("weight", "count") if (name := self.reading.one(role))]
+        refuse_no_numbers(self.raw, weights)
+        refuse_grouped(self.raw, weights, self.reading)
+        beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
+        said = (
+            *TIES,
+            *(word.lower() for meaning in ("tie", "missing") for word in self.reading.words.get(meaning, ())),
+        )
+        frame = with_whole_names(self.raw.frame, [*self.sides, *names], *beside, words=said, notes=self.notes)
+        self.raw = replace(self.raw, frame=frame)
+
+    def left_out(self) -> dict[str, pl.Expr]:
+        """Return which rows are left out, by what is said of them, but for rows without an outcome."""
+        reading, found = self.reading, dict[str, pl.Expr]()
+        for name, words in reading.where.items():
+            found[f"whose {short_repr(name)} is not {'|'.join(words)}"] = ~says(text_of(name), words)
+        for name, words in reading.unless.items():
+            found[f"whose {short_repr(name)} is {'|'.join(word or 'empty' for word in words)}"] = says(
+                text_of(name), words
+            )
+        if missing := reading.words.get("missing"):
+            found["without a name of an item"] = pl.any_horizontal(says(text_of(side), missing) for side in self.sides)
+        if by := reading.one("by"):
+            found[f"with nothing in {short_repr(by)}"] = text_of(by) == ""
+        if reading.one("self") == "drop":
+            found["of an item against itself"] = text_of(self.sides[0]) == text_of(self.sides[1])
+        for role in ("weight", "count"):
+            if name := reading.one(role):
+                found[f"whose {short_repr(name)} is 0"] = weightless(name)
+        return {which: rows.fill_null(value=False) for which, rows in found.items()}
+
+    @property
+    def out(self) -> pl.Expr | None:
+        """Rows that are left out; None: there are none."""
+        gone = self.left_out()
+        return pl.any_horizontal(*gone.values()) if gone else None
+
+    def with_outcome(self, frame: pl.LazyFrame, outcome: VoteOutcome, against: pl.Expr) -> VoteSource:
+        """Return the votes with who won as a column of its own, and which rows are left out.
+
+        Polars takes long to plan a query in which a long expression stands often.
+        """
+        outcome = once_per_cell(frame, outcome)
+        missing = outcome.missing.fill_null(value=False)
+        out = (missing if self.out is None else self.out | missing).alias(OUT)
+        frame = frame.with_columns(out, outcome.lead.alias(LEAD), against.alias(AGAINST))
+        return replace(self, raw=replace(self.raw, frame=frame))
+
+    def name(self, column: str) -> pl.Expr:
+        """Return a column of names: texts without blanks around them, other types as they are."""
+        text = self.strip and self.raw.schema()[column] == pl.String
+        return pl.col(column).str.strip_chars() if text else pl.col(column)
+
+    def counted(self, *out: pl.Expr, **facts: pl.Expr) -> dict[str, int]:
+        """Return sums of facts of rows, and note how many rows are left out, also by `out`.
+
+        A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
+        """
+        gone, rows = self.left_out(), pl.int_range(pl.len())
+        facts |= {f"{role}_row": self.wrong_number(role) for role in ("weight", "count") if self.reading.one(role)}
+        sums = [
+            (rows.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
+            for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items())
+        ]
+        sums += [left.sum().alias(f"{OUT}{at}") for at, left in enumerate(gone.values())]
+        weights = [role for role in ("weight", "count") if self.reading.one(role)]
+        if weights:
+            kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
+            sums += [self.number(role).filter(kept).sum().alias(f"{role}_sum") for role in weights]
+            sums.append(kept.sum().alias("rows"))
+        if not sums:
+            return {}
+        found = self.raw.collect(self.raw.frame.select(sums)).row(0, named=True)
+        for at, which in enumerate(gone):
+            if count := found.pop(f"{OUT}{at}"):
+                self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
+        for role in ("weight", "count"):
+            if (row := found.pop(f"{role}_row", -1)) >= 0:
+                raise self.no_number(role, row)
+        rows_kept = found.pop("rows", 0)
+        for role in weights:
+            total, name = found.pop(f"{role}_sum"), self.reading.one(role)
+            what = f"are {total:,.0f} votes" if role == "count" else f"weigh {total:,.10g}"
+            self.weighed.append(f"{name}: {count_text(rows_kept, 'row')} {what}")
+        return found
+
+    def number(self, role: str) -> pl.Expr:
+        """Return the numbers of the column of a role."""
+        return number_of(text_of(self.reading.one(role)), form_of(self.reading), errors=False)
+
+    def wrong_number(self, role: str) -> pl.Expr:
+        """Return where a weight is no number from 0, or a count no whole one."""
+        value = self.number(role)
+        good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
+        return ~good.fill_null(value=False)
+
+    def no_number(self, role: str, row: int) -> Unread:
+        """Return the error of a weight or a count that is none."""
+        name = self.reading.one(role)
+        cell = self.raw.collect(self.raw.frame.slice(row, 1).select(text_of(name))).item()
+        what = "positive and finite number" if role == "weight" else "whole number of votes"
+        step = f"{option('columns', f'{role}=')} counts each row once" + "; weight=NAME is the weight of one vote" * (
+            role == "count"
+        )
+        return self.raw.at(row, Unread(f"{short_repr(cell)} is no {what}", step, code="number", column=name))
+
+    def refuse_items(self, out: pl.Expr | None, items: Collection[str]) -> None:
+        """Ask about names of items that say nothing, are flags, are alike, or stand in a third column too."""
+        with self.raw.located():  # the names are known when the rows have been checked, or counted
+            sides, missing = self.sides, {word.lower() for word in self.reading.words.get("missing", ())}
+            if any(name.lower() in EMPTY and name.lower() not in missing for name in items):
+                refuse_blanks(self.raw, sides, self.reading, out=out)
+            if len(items) > 1 and {name.lower() for name in items} <= _FLAGS:
+                what = f"{listed(list(map(short_repr, sides)))} say {', '.join(sorted(items))}: flags, not names"
+                step = option("columns", "left=____,right=____,left_won=____,right_won=____")
+                raise Unread(what, step, code="flags")
+            refuse_alike(sorted(items), self.reading, self.raw, sides[0])
+            refuse_third(self.raw, sides, items, self.reading)
+
+    def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
+        """Return the votes of some columns, with what goes with a vote beside them."""
+        roles = {role: names[0] for role, names in self.reading.columns.items() if names[0] and role != "ignore"}
+        names = self.raw.schema().names()
+        terms = covariate_terms(roles)
+        roles |= control_roles(terms, names, roles)
+        query = self.name(roles["query"]) if "query" in roles else pl.lit("all")
+        columns = [query.alias("query_id"), *chosen]
+        columns += [self.beside(role, roles[role]).alias(role) for role in _BESIDE if role in roles]
+        columns += control_expressions(roles)
+        if out is not None:
+            columns.append(out.alias(LEFT_OUT))
+        return replace(self.raw, frame=self.raw.frame.select(columns), roles=roles)
+
+    def beside(self, role: str, name: str) -> pl.Expr:
+        """Return a column beside the vote; dates and numbers are read by their patterns."""
+        if role == "time" and (pattern := self.reading.one("dates")):
+            return days_of(self.raw, name, pattern)
+        if role in ("weight", "count") and (form := form_of(self.reading)):
+            return number_of(text_of(name), form, errors=False)
+        return self.name(name) if role == "judge" else pl.col(name)
