@@ -40,7 +40,6 @@ __all__ = [
     "SpecError",
     "StoreError",
     "Unread",
-    "keyword_text",
     "nearest",
     "option",
     "options_as",
@@ -53,14 +52,14 @@ OptionStyle: TypeAlias = Callable[[str, str], str]
 """Writes an option, given its keyword and its value, which may be empty."""
 
 
-def keyword_text(name: str, value: str) -> str:
+def _keyword(name: str, value: str) -> str:
     """Return an option as Python writes it."""
     quote = "'" if '"' in value else '"'
     plain = not value or value[0] in "'\"" or value.replace("_", "").isupper() or value.isdecimal()
     return f"{name}={value if plain else f'{quote}{value}{quote}'}"
 
 
-_style: OptionStyle = keyword_text
+_style: OptionStyle = _keyword
 
 
 def option(name: str, value: object = "") -> str:
@@ -77,8 +76,8 @@ def option(name: str, value: object = "") -> str:
 
 
 @contextlib.contextmanager
-def options_as(style: OptionStyle) -> Iterator[None]:
-    """Write options of messages in another way as long as the context lasts, in the whole process."""
+def options_as(style: OptionStyle = _keyword) -> Iterator[None]:
+    """Write options of messages in one way while the context lasts, in the whole process; by default as keywords."""
     global _style
     before, _style = _style, style
     try:

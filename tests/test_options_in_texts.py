@@ -11,7 +11,7 @@ import pytest
 
 import rankbench
 from rankbench.cli import option_text
-from rankbench.errors import OptionError, SpecError, keyword_text, option, options_as
+from rankbench.errors import OptionError, SpecError, option, options_as
 
 PACKAGE = Path(rankbench.__file__).parent
 DASHES = re.compile(r"(?<![\w-])--[a-z]")
@@ -74,8 +74,8 @@ def test_results_are_the_same_however_a_run_is_asked(tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("winner,loser\n" + "a,b\nb,c\nc,a\na,c\n" * 5, encoding="utf-8")
     told = {}
-    for name, style in (("python", keyword_text), ("shell", option_text)):
-        with options_as(style):
+    for name, context in (("python", options_as()), ("shell", options_as(option_text))):
+        with context:
             found = rankbench.run(
                 "own-log",
                 dataset=rankbench.log_file(votes),

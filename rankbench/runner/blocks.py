@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import duration_text, first_of
-from rankbench.errors import keyword_text, options_as
+from rankbench.errors import options_as
 from rankbench.interfaces.cell import (
     BlockKey,
     BlockResult,
@@ -75,7 +75,7 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     """
     started = time.perf_counter()
     # Results are the same, whichever process computes them and however it was asked.
-    with one_blas_thread(), options_as(keyword_text):
+    with one_blas_thread(), options_as():
         begun(task)
         found = guarded(partial(_executed, prepared, task))
         ended(task)
