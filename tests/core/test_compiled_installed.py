@@ -78,15 +78,15 @@ def test_without_a_cache_folder_what_was_installed_is_loaded_all_the_same(site: 
     assert (hits, said) == (functions, "")
 
 
-def test_damage_among_what_was_installed_is_compiled_into_the_users_folder(site: Path, tmp_path: Path) -> None:
+def test_damage_among_what_was_installed_is_compiled_by_each_process(site: Path, tmp_path: Path) -> None:
+    """Numba keeps the name of a damaged file: docs/explanation/reliability.md says to remove the cache."""
     broken = next(path for path in installed_files(site) if path.suffix == ".nbc")
     os.truncate(broken, broken.stat().st_size // 2)
     before = broken.read_bytes()
-    hits, functions, said = ours(site, tmp_path / "cache")
-    assert (hits, said) == (functions - 1, "")
+    for _ in range(2):
+        hits, functions, said = ours(site, tmp_path / "cache")
+        assert (hits, said) == (functions - 1, "")
     assert broken.read_bytes() == before
-    hits, functions, said = ours(site, tmp_path / "cache")
-    assert (hits, said) == (functions, "")
 
 
 @pytest.mark.parametrize(
