@@ -1,7 +1,7 @@
-"""How much of a law is tried: a part of its examples and cases in the profile ``quick``, all of them in ``full``.
+"""How much of a law is tried, by hypothesis's profile.
 
-Hypothesis's profile says which: `make test` is quick; `.ci/run` and `make long` ask for ``--hypothesis-profile=full``.
-Examples are the same at every run; the profile ``fresh`` tries as many as ``full``, and others each time.
+`make test` is ``quick``: a part of the examples and cases. `.ci/run` and `make long` are ``full``: all cases, and half
+of the examples. Once a week ``fresh`` tries all examples, other ones each time, and makes all trials of simulations.
 Long tests with numbered cases are tried in parts, too: ``--cases 100:200`` runs those from 100 to 199.
 """
 
@@ -15,23 +15,43 @@ from hypothesis import settings
 
 Case = TypeVar("Case")
 
-_EXAMPLES, _TRIALS = 12, 6
-"""Of so many examples, and of so many trials of a simulation, one is tried in the profile ``quick``."""
+_EXAMPLES = {"quick": 12, "full": 2}
+"""Of so many examples one is tried."""
+
+_TRIALS = 6
+"""Of so many trials of a simulation one is made, but for the profile ``fresh``."""
+
+
+def is_fresh() -> bool:
+    """Return whether all examples are tried, and all trials made."""
+    return settings.get_current_profile_name() == "fresh"
 
 
 def is_full() -> bool:
-    """Return whether all is tried."""
-    return settings.get_current_profile_name() in ("full", "fresh")
+    """Return whether all cases are tried."""
+    return is_fresh() or settings.get_current_profile_name() == "full"
 
 
 def examples(number: int) -> settings:
     """Return the settings of a law with so many examples: where every one of them is expensive."""
-    return settings(max_examples=number if is_full() else -(-number // _EXAMPLES), deadline=None)
+    return settings(max_examples=-(-number // _EXAMPLES.get(settings.get_current_profile_name(), 1)), deadline=None)
 
 
-def trials(number: int) -> int:
-    """Return how many trials a simulation makes whose assertion follows from their number."""
-    return number if is_full() else -(-number // _TRIALS)
+def trials(number: int, fewer: int = 0) -> int:
+    """Return how many trials a simulation makes whose assertion follows from their number.
+
+    Parameters
+    ----------
+    number : int
+        In the profile ``fresh``.
+    fewer : int
+        Otherwise; 0 stands for a sixth.
+
+    Returns
+    -------
+    int
+    """
+    return number if is_fresh() else fewer or -(-number // _TRIALS)
 
 
 def part_of(cases: Iterable[Case], every: int = 4) -> list[Case]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import examples, is_full, part_of
+from amounts import examples, part_of
 from click.testing import CliRunner
 from counted_logs import count_log
 from data_files import stored, written
@@ -229,7 +229,7 @@ def test_ballots_that_are_fit_alone_may_be_too_many_together(monkeypatch: pytest
         votes_of_ballots(table)
 
 
-ROWS, LISTED, LINES = (1_000_000,) * 3 if is_full() else (250_000, 110_000, 600_000)
+ROWS, LISTED, LINES = 250_000, 110_000, 600_000
 """Of votes, of places of impressions, and of items: their reader takes 8 MB at a time."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from amounts import is_full, part_of, trials
+from amounts import part_of, trials
 from drawn_votes import two_items
 from numpy.typing import NDArray
 from scipy.special import expit
@@ -245,8 +245,8 @@ def test_one_judge_with_all_votes_is_no_judge() -> None:
 
 
 @pytest.mark.full
-def test_500_categories() -> None:
-    count = 500 if is_full() else 150
+def test_150_categories() -> None:
+    count = 150
     frame = log(6, [12] * count, 0.1, m=5)[0]
     found = pooled(frame, pool=True)
     assert found.table["query"].n_unique() == count

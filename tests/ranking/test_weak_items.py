@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from amounts import is_full
+from amounts import is_fresh, trials
 from scipy import stats
 from scipy.optimize import minimize
 from settings_of_logs import Setting, normal_skills
@@ -101,11 +101,11 @@ def test_weak_items_are_covered(setting: Setting) -> None:
 
 @pytest.mark.parametrize("setting", BESIDE, ids=lambda one: one.says)
 def test_one_vote_on_a_stranger_leaves_the_intervals_of_others(setting: Setting) -> None:
-    covered, wider, about_all = measured_beside(setting, 1000 if is_full() else 12)
+    covered, wider, about_all = measured_beside(setting, trials(1000, 12))
     print(f"\n| {setting.says} | {covered:.3f} | {wider:.3f} | {about_all:.2f} |")
     assert wider <= 1.05
     assert wider < about_all
-    assert covered >= (0.93 if is_full() else 0.8)
+    assert covered >= (0.93 if is_fresh() else 0.8)
 
 
 @pytest.mark.parametrize("method", ["bradley-terry:penalty=firth", "bradley-terry:ridge=1", "davidson", "elo"])

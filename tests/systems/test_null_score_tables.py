@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from amounts import is_full, part_of
+from amounts import part_of, trials
 
 from rankbench.aggregators.score_tables import MeanRank, MeanScore
 from rankbench.systems.score_sample import BY_SCORES, wrong_rates
@@ -101,7 +101,7 @@ def test_null_tables_are_seldom_wrong(draw: Drawn, systems: int, tasks: int, see
 
 @pytest.mark.parametrize("tasks", part_of(list(BY_SCORES), 6))
 def test_notes_name_the_rates_that_simulations_have(tasks: int) -> None:
-    tables = TABLES if is_full() else 100
+    tables = trials(TABLES, 100)
     for found, said in zip(measured_rates(tasks, tables), wrong_rates(tasks, 10), strict=True):
         assert abs(found - said) <= 3.5 * np.sqrt(max(said, 0.01) * (1 - said) * (1 / tables + 1 / 1000))
 
@@ -109,7 +109,7 @@ def test_notes_name_the_rates_that_simulations_have(tasks: int) -> None:
 @pytest.mark.parametrize(("draw", "tasks", "times"), [(skewed, 11, 2.5), (skewed, 20, 1.5), (seldom, 11, 10.0)])
 def test_few_skewed_scores_are_wrong_as_often_as_the_note_says(draw: Drawn, tasks: int, times: float) -> None:
     """Equal means are no equal chances to be ahead."""
-    tables = TABLES if is_full() else 100
+    tables = trials(TABLES, 100)
     found = wrong(draw, 10, tasks, 1, tables, ranked=False)
     print(f"\n{draw.__name__}, 10 x {tasks}, by mean-score: {found} of {tables:,} tables have a wrong rank range")
     assert found >= 0.05 * times * tables

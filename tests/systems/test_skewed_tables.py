@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from amounts import is_full, trials
+from amounts import trials
 from scipy import stats
 
 import rankbench
@@ -51,7 +51,7 @@ def widths(tasks: int, tables: int) -> np.ndarray:
 
 @pytest.mark.parametrize("tasks", [20, 50])
 def test_skewed_differences_are_seldom_told_apart(tasks: int) -> None:
-    tables = 2000 if is_full() else 150
+    tables = trials(2000, 150)
     wrong, student = measured(tasks, tables)
     assert wrong <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / tables)
     assert wrong < 0.8 * student

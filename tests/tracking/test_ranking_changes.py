@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import is_full, part_of, trials
+from amounts import is_fresh, part_of, trials
 from arenas import votes, written
 from click.testing import CliRunner
 from scipy import stats
@@ -65,7 +65,7 @@ def test_of_two_items_the_interval_is_that_of_a_share(tmp_path: Path) -> None:
 @pytest.fixture
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a quick run resample 200 times: intervals are rougher by some percent, as the number of weeks is."""
-    if not is_full():
+    if not is_fresh():
         monkeypatch.setattr(module, "RESAMPLES", 200)
 
 
