@@ -88,7 +88,7 @@ bench-peers: install ## speed against other libraries, in leaderboards/performan
 	@sh scripts/peers.sh
 	$(ONE_THREAD) .venv/bin/python tests/benchmarks/peers.py --peers build/peers/bin/python $(ARGS)
 
-lint: install ## ruff (rules, format), mypy (strict), and tests of prose, names, packages, scripts and workflows
+lint: install ## ruff (rules, format), mypy (strict), and tests of names, packages, scripts and workflows
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
