@@ -42,6 +42,7 @@ __all__ = [
     "Unread",
     "nearest",
     "option",
+    "options",
     "options_as",
 ]
 
@@ -73,6 +74,11 @@ def option(name: str, value: object = "") -> str:
         Empty: the option alone.
     """
     return _style(name, str(value))
+
+
+def options(**values: str) -> str:
+    """Return several options as their user writes them side by side: see `option`."""
+    return (", " if _style is _keyword else " ").join(option(name, value) for name, value in values.items())
 
 
 @contextlib.contextmanager

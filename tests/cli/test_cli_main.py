@@ -194,7 +194,7 @@ def test_the_page_has_the_meanings():
 def test_the_page_names_every_error_once_with_its_code():
     named = [(int(code), name) for code, _, names in ROWS for name in re.findall(r"`(\w+)`", names)]
     assert sorted(named) == sorted((cls.exit_code, cls.__name__) for cls in ERRORS)
-    assert set(errors.__all__) == {cls.__name__ for cls in ERRORS} | {"nearest", "option", "options_as"}
+    assert set(errors.__all__) == {cls.__name__ for cls in ERRORS} | {"nearest", "option", "options", "options_as"}
 
 
 def test_the_docstring_of_the_errors_has_the_same_codes():

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import rankbench
 from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.csv import CsvReader, check_lines, looked_through
+from rankbench.data.readers.csv import CsvReader, check_lines, has_blank_end
 from rankbench.data.readers.text_lines import chunks
 from rankbench.errors import InputError
 
@@ -162,7 +162,7 @@ def test_blank_lines_where_chunks_meet(tmp_path: Path, monkeypatch: pytest.Monke
     for size in range(1, 24):
         monkeypatch.setattr("rankbench.data.readers.csv.chunks", lambda path, size=size: chunks(path, size))
         with pytest.raises(InputError, match=r"blank\.csv:3: the line is blank"):
-            looked_through(path)
+            has_blank_end(path)
 
 
 MANY = 70_000 // 12

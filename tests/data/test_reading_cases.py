@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import tomllib
@@ -134,6 +135,18 @@ def expect_options(message: str) -> None:
     for option, said in re.findall(r"--(columns|words) ((?:'[^']*'|[^\s'])+?)(?=[;,)]*(?:\s|$))", message):
         assert not set(re.sub("'[^']*'", "", said)) & set('|*"?;&<>()')
         assert said_names(shlex.split(said)[0], option)
+
+
+@pytest.mark.parametrize("name", part_of(name for name, case in CASES.items() if "asks" in case))
+def test_lines_that_are_offered_are_python(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        checked(read(CASES[name], tmp_path, {}))
+    texts = r"\"[^\"]*\"|'[^']*'"
+    said = re.findall(
+        rf"(?<!\w)(?:(?:columns|words|reading|where)=(?:{texts})(?:,? (?=\w+=[\"']))?)+", str(caught.value)
+    )
+    for keywords in said:
+        ast.parse(f"aggregate(log, {keywords})")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -21,7 +21,7 @@ from small_suites import OWN_LOG
 import rankbench
 from rankbench.aggregators.rates import Borda
 from rankbench.data.readers import csv as csv_lines
-from rankbench.data.readers.csv import looked_through
+from rankbench.data.readers.csv import has_blank_end
 from rankbench.data.readers.parquet import ParquetReader
 from rankbench.data.tables.checks import TableReader
 from rankbench.data.tables.doubts import SAMPLED
@@ -152,7 +152,7 @@ def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
 def test_a_run_looks_through_the_file_once(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For its columns, blank lines and encoding, whatever asks for its table and how that was read."""
     looked: list[Path] = []
-    monkeypatch.setattr(csv_lines, "looked_through", lambda path: looked.append(path) or looked_through(path))
+    monkeypatch.setattr(csv_lines, "has_blank_end", lambda path: looked.append(path) or has_blank_end(path))
     suite = written(tmp_path / "small.toml", OWN_LOG + ITEMS)
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     results = rankbench.run(str(suite), dataset=own, out=tmp_path / "out")

@@ -62,7 +62,7 @@ class CsvReader(TableReader):
     def raw(self, path: Path) -> RawTable:
         """Return the table, all of it texts; see `Reader.raw`."""
         existing(path)
-        blank, again = looked_through(path)  # it is text in UTF-8
+        blank = has_blank_end(path)  # it is text in UTF-8
         form = _Form.of_file(path)
         if self.header is not None:
             return _table(path, form, blank, lines=int(self.header))
@@ -71,8 +71,7 @@ class CsvReader(TableReader):
             distinct_header(form.first, path, form.skipped + 1)
         except InputError as error:
             return replace(headed(lines=0), headed=headed, refusal=error)
-        refusal = _repeated(path, form) if again else None
-        return replace(headed(lines=1), headed=headed, refusal=refusal or _like_others(path, form))
+        return replace(headed(lines=1), headed=headed, refusal=_like_others(path, form))
 
 
 def _table(path: Path, form: _Form, blank: bool, lines: int) -> RawTable:
@@ -193,15 +192,6 @@ def _like_others(path: Path, form: _Form) -> Unread | None:
     )
 
 
-def _repeated(path: Path, form: _Form) -> InputError | None:
-    """Return the error of a header that stands below again, where files were put together; None: it names nothing."""
-    if not are_known(form.first) and _like_others(path, form) is not None:
-        return None
-    lines = (number for number, line in numbered_lines(path) if line.rstrip("\r") == form.line)
-    row = next(islice(lines, 1, None), None)
-    return InputError("the row repeats the header: remove it", path=path, row=row) if row else None
-
-
 def _names(header: str, separator: str, path: Path, row: int) -> list[str]:
     """Return the names that a header gives, of its first line."""
     if (columns := header.count(separator) + 1) > MOST_COLUMNS:
@@ -280,21 +270,17 @@ def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
         raise InputError("a quote is opened here and never closed" if opened else _STRAY, path=path, row=begin)
 
 
-def looked_through(path: Path) -> tuple[bool, bool]:
-    """Return whether blank lines stand at the end of a CSV file, and whether its first line may stand below again.
+def has_blank_end(path: Path) -> bool:
+    """Return whether blank lines stand at the end of a CSV file.
 
     Raises
     ------
     InputError
         One stands before other rows: with its line. Within quotes a line may be blank.
     """
-    first, blanks, again = b"", False, 0
-    for chunk in chunks(path):
-        first = first or chunk.data.partition(b"\n")[0].rstrip(b"\r")
-        blanks = blanks or _has_blank(chunk.data)
-        again += chunk.data.startswith(first) + chunk.data.count(b"\n" + first)
-    if not blanks:
-        return False, again > 1
+    # All of it is read, as all of it must be text.
+    if not any([_has_blank(chunk.data) for chunk in chunks(path)]):
+        return False
     quoted, blank = False, 0
     for number, line in numbered_lines(path):
         if not quoted and not line.strip(" \r"):
@@ -302,4 +288,4 @@ def looked_through(path: Path) -> tuple[bool, bool]:
         elif blank:
             raise InputError("the line is blank; remove it", path=path, row=blank)
         quoted ^= line.count('"') % 2 == 1
-    return blank > 0, again > 1
+    return blank > 0

@@ -27,7 +27,7 @@ OF_NESTED = ("_row", "_folder", "_file")
 QUESTIONS = frozenset(
     {
         *("code", "summary", "mirrored", "second-key", "twice", "third", "capitals", "number-form", "self", "index"),
-        *("blank", "alike"),
+        *("blank", "alike", "header", "list"),
     }
 )
 """Codes of questions about a table that is of a format; others say that it is of none."""
@@ -157,6 +157,12 @@ def known_formats() -> dict[str, KnownFormat]:
     """Return all formats by name, plugins' too; a broken file hides no other."""
     loaded = {name: _loaded(path) for name, path in manager.format_files().items()}
     return {name: entry for name, entry in loaded.items() if isinstance(entry, KnownFormat)}
+
+
+def broken_formats() -> str:
+    """Return what to add to a question that no format answers: " (broken formats: ...)"; "" if none is broken."""
+    broken = [name for name, path in manager.format_files().items() if isinstance(_loaded(path), SpecError)]
+    return f" (broken formats: {', '.join(broken)}; see `rankbench list formats`)" if broken else ""
 
 
 @cache

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
+from rankbench.data.readings.formats import broken_formats
 from rankbench.data.tables.cells import EMPTY, NUMBER
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
-from rankbench.errors import Unread, option
+from rankbench.errors import Unread, option, options
 from rankbench.interfaces.reading import names_text
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable
@@ -33,7 +34,7 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
     pair = _same_things(cells)
     if pair:
         facts[pair[1]] += f"  (names the same things as {pair[0]})"
-    what = "what the columns mean is not known"
+    what = f"what the columns mean is not known{broken_formats()}"
     if near:
         name, why = near[0]
         what += f"; it has all columns of the format {name!r}, but {why}"
@@ -64,10 +65,10 @@ def _of_scores() -> list[str]:
 
 
 def _of_votes() -> list[str]:
-    won = option("columns", "left=____,right=____,winner=____")
+    won = options(columns="left=____,right=____,winner=____", words="left=____,right=____,tie=____")
     return [
         f"votes:    {option('columns', 'winner=____,loser=____')}",
-        f"or:       {won} {option('words', 'left=____,right=____,tie=____')}",
+        f"or:       {won}",
     ]
 
 
@@ -76,7 +77,7 @@ def _of_pair(left: str, right: str) -> list[str]:
     sides = names_text({"left": (left,), "right": (right,)})
     words = names_text({left: ("____",), right: ("____",), "tie": ("____",)})
     return [
-        f"say who won:  {option('columns', f'{sides},winner=____')} {option('words', words)}",
+        f"say who won:  {options(columns=f'{sides},winner=____', words=words)}",
         f"or scores:    {option('columns', f'{sides},left_score=____,right_score=____')}  (left_place, right_place: "
         "less is better)",
         f"or, where one column names winners: {option('columns', 'winner=____,loser=____')}",

@@ -12,17 +12,19 @@ from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
     cell_at,
     chosen_rows,
-    days_of,
     first_row,
     form_of,
+    missing_number,
     number_of,
+    refuse_lists,
     refuse_no_numbers,
     says,
     text_of,
+    times_of,
     whole_names,
     with_joined,
 )
-from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
+from rankbench.data.tables.doubts import refuse_blanks, refuse_code, refuse_grouped, refuse_odd_time
 from rankbench.data.tables.schemas import SAYS_NOTHING
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards
@@ -77,10 +79,7 @@ def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
     schema = raw.schema()
     with raw.located():
         applied = _in_order(reading.expanded(schema.names()), reading)
-        for role, names in applied.columns.items():
-            nested = [name for name in names if name in schema and schema[name].is_nested()]
-            if nested and role not in ("ranking", "candidates", "ignore"):
-                raise InputError(f"the column holds {schema[nested[0]]}, not single values", column=nested[0])
+        refuse_lists(raw, applied.without("ranking", "candidates").read())
         rows = chosen_rows(raw, applied)
         frame, joined = with_joined(rows.frame, applied)
     flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
@@ -137,7 +136,7 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
     """
     raw, reading, missing = source.raw, source.reading, source.words("missing")
     columns, parts = {"query": pl.lit("all").alias("query_id")}, list[str]()
-    gone: pl.Expr | None = None
+    gone, or_missing = None, " or missing" * bool(missing)
     if name := reading.one("query"):
         refuse_blanks(raw, [name], reading)
         columns["query"] = key_names(source, name).alias("query_id")
@@ -146,8 +145,9 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
         refuse_blanks(raw, [name], with_empty(reading))  # nobody says whose ballot it is
         text = key_names(source, name)
         columns["judge"] = pl.when((text != "") & ~says(text, missing)).then(text).alias("judge")
-    if name := reading.one("time"):
-        columns["time"] = times_of(source, name).alias("time")
+    if reading.one("time"):
+        refuse_odd_time(raw, reading)
+        columns["time"] = times_of(raw, reading).alias("time")
     if name := reading.one("candidates"):
         columns["candidates"] = pl.col(name).alias("candidates")
     for role in ("weight", "count"):
@@ -157,7 +157,9 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
             facts = raw.collect(raw.frame.select(value.sum(), (value == 0).sum().alias("0"), pl.len()))
             total, zero, rows = facts.row(0)
             if zero:
-                source.notes.append(f"rankbench leaves out {count_text(zero, 'row', f'whose {short_repr(name)} is 0')}")
+                source.notes.append(
+                    f"rankbench leaves out {count_text(zero, 'row', f'whose {short_repr(name)} is 0{or_missing}')}"
+                )
             if role == "weight":
                 gone = value == 0 if gone is None else gone | (value == 0)
             parts.append(weight_text(name, role, rows, total))
@@ -177,20 +179,8 @@ def key_names(source: BallotSource, name: str) -> pl.Expr:
     return texts[name]
 
 
-def times_of(source: BallotSource, name: str) -> pl.Expr:
-    """Return a column of times; dates are read by their pattern.
-
-    Raises
-    ------
-    InputError
-        With its row: a text that is no such date.
-    """
-    pattern = source.reading.one("dates")
-    return days_of(source.raw, name, pattern) if pattern else pl.col(name)
-
-
 def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
-    """Return the numbers of a column of weights or counts, 0 or more.
+    """Return the numbers of a column of weights or counts, 0 or more; 0 where a word says that it is missing.
 
     Raises
     ------
@@ -207,6 +197,8 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
     shares = pl.lit(value=role == "weight") & text.str.contains("%$").all()
     text = pl.when(shares).then(text.str.strip_suffix("%").str.strip_chars_end()).otherwise(text)
     value = number_of(text, form_of(source.reading), errors=False)
+    missing = missing_number(text, value, source.words("missing"))
+    value = pl.when(~missing).then(value).otherwise(0.0)
     what = "count" if role == "count" else "weight"
     bad = value.is_null() | (value < 0)
     if role == "count":
@@ -216,6 +208,7 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
         cell = cell_at(raw, found[0], name)
         message = f"{short_repr(cell)} is no {kind}" if cell else f"the {what} is missing"
         raise raw.at(found[0], InputError(message, column=name))
+    refuse_code(raw, {name: value}, source.reading)
     return value
 
 

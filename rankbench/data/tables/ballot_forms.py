@@ -275,7 +275,7 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
 def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
     """Ask about a number among names that stands apart from all others, and whether numbers are names."""
     numbers = {name: number_of(text_of(name)) for name in ranks}
-    refuse_code(source.raw, numbers, source.reading, places=True)
+    refuse_code(source.raw, numbers, source.reading, lowest=1)
     if source.reading.source.startswith("standard names"):
         raise Unread(
             f"{listed(ranks[:3])} hold numbers: names of items, or places?",

@@ -12,7 +12,7 @@ import polars as pl
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
-from rankbench.interfaces.table_check import RawTable
+from rankbench.interfaces.table_check import QUOTED, RawTable
 
 EMPTY = (
     *("", "na", "n/a", "nan", "null", "none", "-", "\u2013", "\u2014", "?", "\\n"),
@@ -132,6 +132,21 @@ def refuse_no_numbers(raw: RawTable, names: Sequence[str]) -> None:
             raise raw.at(0, InputError(f"the column holds {dtype}, not numbers", column=name))
 
 
+def refuse_lists(raw: RawTable, names: Iterable[str]) -> None:
+    """Refuse lists in columns of single values.
+
+    Raises
+    ------
+    InputError
+        With the first row that has one.
+    """
+    schema = raw.schema()
+    lists = {name: pl.col(name).is_not_null() for name in names if name in schema and schema[name].is_nested()}
+    if (found := first_row(raw, lists)) is not None:
+        what = f"the column holds {str(schema[found[1]])[:QUOTED]}, not single values"
+        raise raw.at(found[0], InputError(what, column=found[1]))
+
+
 def form_of(reading: Reading) -> str:
     """Return how a reading says that numbers are written."""
     return reading.one("numbers")
@@ -218,17 +233,21 @@ def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr]
 _DATES: Mapping[str, str] = {"2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d"}
 
 
-def days_of(raw: RawTable, name: str, pattern: str) -> pl.Expr:
-    """Return the days that a column says, null where it is empty.
+def times_of(raw: RawTable, reading: Reading) -> pl.Expr:
+    """Return the column of times, null where they are missing; dates are read by their pattern.
 
     Raises
     ------
     InputError
         With its row: a text that is no such date.
     """
+    name, pattern, missing = reading.one("time"), reading.one("dates"), reading.words.get("missing", ())
     text = text_of(name)
-    day = text.str.to_date(date_format(pattern), strict=False)
-    if (found := first_row(raw, {name: day.is_null() & (text != "")})) is not None:
+    there = ~says(text, missing) if missing else pl.lit(value=True)
+    if not pattern:
+        return pl.when(there).then(pl.col(name)) if missing else pl.col(name)
+    day = pl.when(there).then(text).str.to_date(date_format(pattern), strict=False)
+    if (found := first_row(raw, {name: day.is_null() & (text != "") & there})) is not None:
         cell = short_repr(cell_at(raw, found[0], name))
         raise raw.at(found[0], InputError(f"{cell} is no date as {pattern}", column=name))
     return day

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import EMPTY, NUMBER, cell_at, first_row, form_of, is_flat, is_nothing, says, text_of
+from rankbench.data.tables.times import time_reading
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable
@@ -24,7 +25,17 @@ _SHOWN = 6
 """Values of a column that are shown."""
 
 _HUGE = 1e30
+
+_NEAR = 0.96
+"""Part of a code above which other codes stand beside it: 98 beside 99."""
+
+_APART = 20
+"""Times the span of all other times that a code is apart from them."""
+
 _SCORELINE = r"^(-?\d{1,3})\s*[-:\u2013]\s*(-?\d{1,3})$"
+_LIST = r'\[\s*"|\{\s*"'
+"""Beginning of lists, or objects, in JSON."""
+
 _FLAGS = ("true", "false", "yes", "no")
 
 
@@ -98,9 +109,9 @@ _MEANS = {"tie": "counts them as ties", "last": "places them behind the others"}
 
 
 def refuse_code(
-    raw: RawTable, values: Mapping[str, pl.Expr], reading: Reading, *, places: bool = False, together: bool = True
+    raw: RawTable, values: Mapping[str, pl.Expr], reading: Reading, *, lowest: float = 0, together: bool = True
 ) -> None:
-    """Ask about a number that stands apart from all others: -1, 999, 0 among places.
+    """Ask about numbers that stand apart from all others: -1, 999, 0 among places.
 
     Parameters
     ----------
@@ -109,8 +120,8 @@ def refuse_code(
         Numbers by column.
     reading : Reading
         Where it says ``missing`` or ``last``, no number is a code.
-    places : bool
-        Whether numbers are places, which begin with 1.
+    lowest : float
+        No number is below it, but a code: 1 among places, minus infinity among margins.
     together : bool
         Whether the columns hold numbers of one kind.
 
@@ -120,52 +131,98 @@ def refuse_code(
     """
     if {"missing", "last"} & reading.words.keys() or not values:
         return
-    groups = [list(values)] if together else [[name] for name in values]
-    for names in groups:
-        columns = raw.frame.select(values[name].alias(str(at)) for at, name in enumerate(names))
-        facts = raw.collect(
-            columns.select(
-                [f(pl.col(str(at))).alias(f"{at} {key}") for at in range(len(names)) for key, f in _EXTREMES.items()]
-            )
-        )
-        row = facts.row(0)
-        some = sorted({value for value in row if value is not None})
-        odd = code_among(some, places=places)
-        if odd is None:
+    ends = raw.facts(*(end for value in values.values() for end in (value.min(), value.max())))
+    spans = {name: ends[2 * at : 2 * at + 2] for at, name in enumerate(values)}
+    for names in [list(values)] if together else [[name] for name in values]:
+        if not any(end is not None and _may_be_code(end, lowest) for name in names for end in spans[name]):
             continue
-        count = raw.collect(columns.select(pl.sum_horizontal((pl.all() == odd).sum()))).item()
-        rest = [value for value in some if value != odd]
-        # Two numbers of one column have two keys.
-        shown = list(dict.fromkeys(name.rstrip("\0") for name in names))
-        raise Unread(
-            f"{odd:g} stands {_times(count)} in {listed(shown)}, apart from {min(rest):g} to {max(rest):g}: "
-            "a number, or a code?",
-            f"{option('words', f'missing={odd:g}')} leaves such rows out; {option('words', 'missing=')} (empty cells "
-            "alone say missing) reads it as a number",
-            code="code",
-            column=names[0],
+        every = pl.concat(raw.frame.select(values[name].alias("x")) for name in names)
+        counted = raw.collect(every.drop_nulls().group_by("x").len().sort("x"))
+        some = counted["x"].to_list()
+        if odd := codes_among(some, lowest=lowest):
+            count = int(counted["len"].filter(counted["x"].is_in(odd)).sum())
+            rest = [value for value in some if value not in odd]
+            # Two numbers of one column have two keys.
+            shown = list(dict.fromkeys(name.rstrip("\0") for name in names))
+            where = f"{'stands' if len(odd) == 1 else 'stand'} {_times(count)} in {listed(shown)}"
+            raise code_question(odd, where, rest, "leaves such rows out", names[0])
+
+
+def code_question(
+    odd: Sequence[float], where: str, rest: Sequence[float], does: str, column: str | None = None
+) -> Unread:
+    """Return the question whether numbers apart from the rest are codes; `does`: what it does to call them missing."""
+    words = names_text({"missing": [f"{value:g}" for value in odd]})
+    return Unread(
+        f"{' and '.join(f'{value:g}' for value in odd)} {where}, apart from {min(rest):g} to {max(rest):g}: "
+        f"{'a number, or a code' if len(odd) == 1 else 'numbers, or codes'}?",
+        f"{option('words', words)} {does}; {option('words', 'missing=')} (empty cells alone say missing) reads "
+        f"{'it as a number' if len(odd) == 1 else 'them as numbers'}",
+        code="code",
+        column=column,
+    )
+
+
+def refuse_odd_time(raw: RawTable, reading: Reading) -> None:
+    """Ask about the first or the last time, where it is far from all others, as 0, 9999 or 1900-01-01 are.
+
+    Raises
+    ------
+    Unread
+    """
+    name = reading.one("time")
+    if not name or "missing" in reading.words or reading.one("dates"):
+        return
+    given = pl.col(name).filter(text_of(name) != "") if raw.schema()[name] == pl.String else pl.col(name)
+    with raw.located(name):
+        ends = pl.LazyFrame({name: raw.facts(given.min(), given.max())}, {name: raw.schema()[name]})
+        shown = ends.select(_ordered(ends, name), text_of(name).alias("text")).drop_nulls().collect().rows()
+        if not any(time <= 0 or text.startswith("99") for time, text in shown):
+            return
+        time = _ordered(raw.frame, name)
+        low, high = time.min(), time.max()
+        first, second, before, last = raw.facts(
+            low, time.filter(time > low).min(), time.filter(time < high).max(), high
         )
+    for odd, near, far in ((first, second, last), (last, before, first)):
+        if near is not None and abs(odd - near) > _APART * abs(near - far) > 0:
+            word, count = raw.facts(text_of(name).filter(time == odd).first(), (time == odd).sum())
+            words = option("words", names_text({"missing": (word,)}))
+            raise Unread(
+                f"{short_repr(word)} stands {_times(count)} in {short_repr(name)}, far from others: a time, or a code?",
+                f"{words} says that these times are missing; {option('words', 'missing=')} reads it as a time",
+                code="code",
+                column=name,
+            )
 
 
-_EXTREMES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
-    "low": lambda x: x.min(),
-    "lower": lambda x: x.filter(x > x.min()).min(),
-    "high": lambda x: x.max(),
-    "higher": lambda x: x.filter(x < x.max()).max(),
-}
-"""The two least and the two largest numbers of a column."""
+def _ordered(frame: pl.LazyFrame, name: str) -> pl.Expr:
+    """Return the numbers that order the times of a column: days, microseconds, or the times themselves."""
+    return time_reading(frame, name).expression(name).to_physical().cast(pl.Float64)
 
 
-def code_among(some: Sequence[float], *, places: bool = False) -> float | None:
-    """Return the number that stands apart as a code does, of sorted different numbers; None: none does."""
-    if len(some) < 2:
-        return None
-    if (some[0] < 0 <= some[1] and float(some[0]).is_integer()) or (places and some[0] == 0):
-        return some[0]
-    nines = set(f"{some[-1]:g}") == {"9"} and some[-1] > 5 * max(some[-2], 10)
-    if set(f"{-some[0]:g}") == {"9"} and some[0] < 5 * min(some[1], -10):
-        return some[0]
-    return some[-1] if abs(some[-1]) > _HUGE or nines else None
+def _may_be_code(end: float, lowest: float) -> bool:
+    """Return whether the least, or the largest, number of some may be a code."""
+    return end < lowest or abs(end) > _HUGE or set(f"{abs(end):g}") == {"9"}
+
+
+def codes_among(some: Sequence[float], *, lowest: float = 0) -> list[float]:
+    """Return the numbers that stand apart as codes do, of sorted different numbers: 99, and 98 beside it."""
+    below, rest = [value for value in some if value < lowest], [value for value in some if value >= lowest]
+    ends = (below[0], below[-1], rest[0], rest[-1]) if below and rest else (0, 0, 0, 0)
+    # Of places all are from 1; several numbers below 0 are codes if they follow one another far from the others.
+    far = len(below) == ends[1] - ends[0] + 1 and ends[2] - ends[1] > ends[3] - ends[2] > 0
+    if any(ends) and (lowest or len(below) == 1 or far) and all(float(value).is_integer() for value in below):
+        return below
+    for sign in (1, -1):
+        ordered = sorted(sign * value for value in some)
+        top = ordered[-1] if ordered else 0.0
+        near = [value for value in ordered if value > _NEAR * top]
+        others = ordered[: len(ordered) - len(near)]
+        nines = set(f"{top:g}") == {"9"} and top > 5 * max(*others[-1:], 10)
+        if others and (top > _HUGE or (nines and all(float(value).is_integer() for value in near))):
+            return sorted(sign * value for value in near)
+    return []
 
 
 def _times(count: int) -> str:
@@ -206,8 +263,21 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
             )
 
 
+def refuse_header(raw: RawTable, column: str) -> None:
+    """Ask about a row whose cells are the names of their columns, as where files were put together.
+
+    Raises
+    ------
+    Unread
+    """
+    names = [name for name, dtype in raw.schema().items() if is_flat(dtype) and not name.startswith("\0")]
+    if (found := first_row(raw, {column: pl.all_horizontal(text_of(name) == name for name in names)})) is not None:
+        what = f"the row repeats the header: remove it, or keep other rows ({option('where')})"
+        raise raw.at(found[0], Unread(what, code="header", column=column))
+
+
 def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: str) -> None:
-    """Ask where names differ in capitals, blanks or zeros alone: GPT and gpt, 7 and 007.
+    """Ask where names differ in capitals, blanks or zeros alone, GPT and gpt, 7 and 007, or are none, as a list is.
 
     Raises
     ------
@@ -217,6 +287,13 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
         return
     seen: dict[object, str] = {}
     for name in names:
+        if name == column:
+            refuse_header(raw, column)
+        if re.match(_LIST, name):
+            found = first_row(raw, {column: text_of(column) == name})
+            what = f"{short_repr(name)} is a list, where one name must stand: write each in a row of its own"
+            asked = Unread(f"{what}, or say {option('columns', 'alike=keep')}", code="list", column=column)
+            raise raw.at(found[0], asked) if found else asked
         key: object = " ".join(name.casefold().split())
         if re.fullmatch(NUMBER, name):
             key = Decimal(name).normalize()
@@ -332,8 +409,8 @@ def _code_text(cells: Sequence[str]) -> str:
     parts = [part for match in texts if match for part in match.groups()] or [
         cell for cell in cells if re.fullmatch(NUMBER, cell)
     ]
-    odd = code_among(sorted({float(part) for part in parts}))
-    return "" if odd is None else f"  ({odd:g} stands apart: a code, of rows that do not count?)"
+    odd = codes_among(sorted({float(part) for part in parts}))
+    return f"  ({odd[0]:g} stands apart: a code, of rows that do not count?)" if odd else ""
 
 
 def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:

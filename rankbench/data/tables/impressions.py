@@ -17,6 +17,7 @@ from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
     chosen_rows,
     number_of,
+    refuse_lists,
     text_of,
     whole_names,
     with_joined,
@@ -70,12 +71,9 @@ def _chosen(raw: RawTable, reading: Reading, flat: Iterable[str]) -> tuple[RawTa
 
     Columns of roles that are `flat` hold single values.
     """
-    schema = raw.schema()
     with raw.located():
-        applied = reading.expanded(schema.names())
-        for name in (name for role in flat for name in applied.all(role)):
-            if schema[name].is_nested():
-                raise InputError(f"the column holds {schema[name]}, not single values", column=name)
+        applied = reading.expanded(raw.schema().names())
+        refuse_lists(raw, [name for role in flat for name in applied.all(role)])
         frame, joined = with_joined(raw.frame, applied)
         return chosen_rows(replace(raw, frame=frame), applied), joined, applied
 

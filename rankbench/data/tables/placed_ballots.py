@@ -14,7 +14,6 @@ from rankbench.data.tables.ballot_columns import (
     checked_weights,
     items_text,
     key_names,
-    times_of,
     weight_text,
     with_empty,
 )
@@ -35,12 +34,14 @@ from rankbench.data.tables.cells import (
     only_rows,
     says,
     text_of,
+    times_of,
 )
 from rankbench.data.tables.doubts import (
     refuse_alike,
     refuse_blanks,
     refuse_code,
     refuse_grouped,
+    refuse_odd_time,
 )
 from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING
 from rankbench.errors import InputError, Unread, option
@@ -157,8 +158,9 @@ def _rows(source: BallotSource, keys: Sequence[str], values: Mapping[str, pl.Exp
     reading = source.reading
     named = {role: key_names(source, reading.one(role)) for role in (*keys, "item")}
     beside = {role: checked_weights(source, name, role) for role in ("weight", "count") if (name := reading.one(role))}
-    if time := reading.one("time"):
-        beside["time"] = times_of(source, time)
+    if reading.one("time"):
+        refuse_odd_time(source.raw, reading)
+        beside["time"] = times_of(source.raw, reading)
     columns = [text.alias(f"\0{role}") for role, text in (named | beside).items()]
     columns += [value.alias(name) for name, value in values.items()]
     columns += [text_of(name).alias(f"{UNREAD}{name}") for name in source.unread]
@@ -235,7 +237,7 @@ def _keys_of(source: BallotSource, columns: Sequence[str], how: str, *, empty: b
         keys[name] = pl.when(last).then(_LAST).when(~missing).then(key)
     if (found := first_row(raw, odd)) is not None:
         raise no_number(source, odd, found)
-    refuse_code(raw, numbers, reading, places=how != "points")
+    refuse_code(raw, numbers, reading, lowest=0 if how == "points" else 1)
     return keys
 
 

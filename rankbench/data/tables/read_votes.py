@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from rankbench.data.tables.cells import (
     cell_at,
     first_row,
     form_of,
+    refuse_lists,
     text_of,
     with_joined,
 )
@@ -39,7 +40,7 @@ from rankbench.data.tables.vote_outcomes import (
 )
 from rankbench.data.tables.vote_sides import refuse_named_sides, shown_items, with_sides, words_of_sides
 from rankbench.data.tables.vote_source import AGAINST, LEAD, OUT, VoteSource
-from rankbench.errors import InputError, Unread, option
+from rankbench.errors import InputError, Unread, option, options
 from rankbench.interfaces.reading import Names, Reading, names_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
@@ -58,6 +59,7 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
         Values speak against the reading.
     """
     said = reading.expanded(raw.schema().names())
+    refuse_lists(raw, said.read())
     raw, several = _a_row_each(raw, said)
     frame, joined = with_joined(raw.frame, several)
     raw = replace(raw, frame=frame)
@@ -215,6 +217,7 @@ def _read_sides(votes: VoteSource) -> ReadTable:
     gone = pl.any_horizontal(pl.lit(value=False), *votes.left_out().values())
     votes = votes.with_outcome(votes.raw.frame, outcome, against)
     counts = _outcomes(votes, outcome, gone)
+    _refuse_one_sided(reading, counts)
     pairs = _different(votes)
     items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
     votes.refuse_items(pl.col(OUT), items)
@@ -252,12 +255,32 @@ def _outcomes(votes: VoteSource, outcome: VoteOutcome, gone: pl.Expr) -> dict[st
     _refuse_unread(votes, outcome, counts.pop("unread_row"), counts.pop("against_row"))
     if outcome.numbers:
         table = replace(votes.raw, frame=votes.raw.frame.filter(kept))
-        refuse_code(table, outcome.numbers, votes.reading, places=outcome.places)
+        refuse_code(table, outcome.numbers, votes.reading, lowest=outcome.lowest)
     if counts["missing"]:
         words = [word or "an empty cell" for word in votes.reading.words.get("missing", ())]
         which = f"without an outcome ({', '.join(words)})" if words else "without a game"
         votes.notes.append(f"rankbench leaves out {count_text(counts['missing'], 'row', which)}")
     return counts
+
+
+def _refuse_one_sided(reading: Reading, counts: Mapping[str, int]) -> None:
+    """Ask where numbers never say that the right won: 0 and 1 may be flags, and a margin may be its size alone."""
+    role = outcome_roles(reading)[0]
+    some = {"preference": counts["tie"] > 0, "margin": counts["left"] > 1}.get(role, False)
+    if counts["right"] or not (some and counts["left"]):
+        return
+    name, left, right = reading.one(role), reading.one("left"), reading.one("right")
+    what = f"is never {'above 1' if role == 'preference' else 'below 0'}, so {short_repr(right)} never wins"
+    words = names_text({left: ("____",), right: ("____",), "tie": ("____",)})
+    step = f"{options(columns=names_text({'winner': (name,)}), words=words)} says what its numbers mean"
+    other = names_text({"points": (name,)} if role == "preference" else {"winner": (left,), "loser": (right,)})
+    why = f"it is the share of points of {left}" if role == "preference" else f"{left} always won"
+    raise Unread(
+        f"{short_repr(name)} {what}: are these flags, or sizes, of something else?",
+        f"{step}; {option('columns', other)} if {why}",
+        code="flags",
+        column=name,
+    )
 
 
 def _refuse_unread(votes: VoteSource, outcome: VoteOutcome, unread: int, against: int) -> None:
@@ -297,10 +320,7 @@ def _number_steps(reading: Reading, odd: str) -> list[str]:
             how = option("columns", names_text({"margin": (name,)}))
             margin = f"; {how} if it is above 0 where the left won, else below"
             also = margin if role == "preference" else ""
-            return [
-                f"{option('columns', names_text({'winner': (name,)}))} {option('words', words)} says what its "
-                f"words mean{also}"
-            ]
+            return [f"{options(columns=names_text({'winner': (name,)}), words=words)} says what its words mean{also}"]
     return []
 
 

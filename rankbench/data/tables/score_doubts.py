@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of
-from rankbench.data.tables.doubts import code_among, first_cells, looks, shown_columns
+from rankbench.data.tables.doubts import code_question, codes_among, first_cells, looks, shown_columns
 from rankbench.data.tables.score_summaries import summary_of
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, fits, names_text
@@ -197,18 +197,12 @@ def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[st
         for side, some in (*groups, (what, values)):
             for at in np.flatnonzero(_perhaps_code(some)):
                 numbers = np.unique(some[at][~np.isnan(some[at])])
-                odd = code_among(numbers.tolist())
-                if odd is not None:
-                    rest = numbers[numbers != odd]
+                if odd := codes_among(numbers.tolist()):
                     where = f" of the {side} {short_repr(names[at])}" if side else ""
-                    count = int((values == odd).sum())
-                    raise Unread(
-                        f"{odd:g} is {count_text(count, 'score')}, apart from {rest[0]:g} to {rest[-1]:g}{where}: "
-                        "a number, or a code?",
-                        f"{option('words', f'missing={odd:g}')} says that these scores are missing; "
-                        f"{option('words', 'missing=')} (empty cells alone say missing) reads it as a number",
-                        code="code",
-                    )
+                    count = count_text(int(np.isin(values, odd).sum()), "score")
+                    said = f"{'is' if len(odd) == 1 else 'are'} {count}{where}"
+                    rest = [number for number in numbers if number not in odd]
+                    raise code_question(odd, said, rest, "says that these scores are missing")
 
 
 def _perhaps_code(values: NDArray[np.float64]) -> NDArray[np.bool_]:

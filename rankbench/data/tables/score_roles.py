@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.core.text import count_text
-from rankbench.data.tables.cells import is_nothing, name_of, says, text_of
+from rankbench.data.tables.cells import is_nothing, name_of, refuse_lists, says, text_of
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
 from rankbench.errors import InputError, Unread, nearest, option
 from rankbench.interfaces.reading import Reading, expression_of, fits, has_wildcards, names_text
@@ -85,8 +85,10 @@ class ScoreLayout:
         wild = frozenset(cells) - named
         losses = frozenset([*given["loss"], *given["losses"]])
         layout = cls(reading, cells, losses, _side(raw, reading, given), wild, ignored, schema)
-        for name in (*cells, *layout.columns(*COLUMN_OF, "metric")):
-            if schema[name].is_nested() or schema[name].is_temporal() or schema[name] == pl.Binary:
+        names = (*cells, *layout.columns(*COLUMN_OF, "metric"))
+        refuse_lists(raw, names)
+        for name in names:
+            if schema[name].is_temporal() or schema[name] == pl.Binary:
                 what = "numbers" if name in cells else "names"
                 raise InputError(f"the column holds {str(schema[name])[:QUOTED]}, not {what}", column=name)
         return layout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import form_of, is_nothing, missing_number, number_of, says, text_of
 from rankbench.data.tables.schemas import GAMES, MOST_GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
-from rankbench.errors import Unread, option
+from rankbench.errors import Unread, option, options
 from rankbench.interfaces.reading import Reading
 
 OUTCOMES = (
@@ -55,8 +56,8 @@ class VoteOutcome:
         The message for cells that do not say who won; ``{}`` stands for them.
     more : mapping of str to Expr
         Columns of shares, or of games, of the left, by which a vote is divided.
-    places : bool
-        Whether the numbers are places.
+    lowest : float
+        No number is below it, but a code.
     """
 
     lead: pl.Expr
@@ -65,7 +66,7 @@ class VoteOutcome:
     wrong: str
     numbers: Mapping[str, pl.Expr] = field(default_factory=dict)
     more: Mapping[str, pl.Expr] = field(default_factory=dict)
-    places: bool = False
+    lowest: float = 0
 
 
 def outcome_roles(reading: Reading) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
     raise Unread(
         f"{both} each say who won" if found else "no column says who won",
         f"keep one of them, as {option('columns', 'winner=')}" if found else
-        f"{option('columns', 'winner=____')} {option('words', 'left=____,right=____,tie=____')}, or "
+        f"{options(columns='winner=____', words='left=____,right=____,tie=____')}, or "
         "left_score=____,right_score=____",
         code="roles" if found else "outcome",
     )  # fmt: skip
@@ -202,7 +203,8 @@ def _graded(
 def _of_margin(reading: Reading) -> VoteOutcome:
     name = reading.one("margin")
     value, missing = _number(name, reading)
-    return VoteOutcome(value, missing, (name,), "{} is no number that says by how much the left won")
+    wrong = "{} is no number that says by how much the left won"
+    return VoteOutcome(value, missing, (name,), wrong, {name: value}, lowest=-math.inf)
 
 
 def _of_two(kind: str) -> Callable[[Reading], VoteOutcome]:
@@ -217,7 +219,7 @@ def _of_two(kind: str) -> Callable[[Reading], VoteOutcome]:
         columns = tuple(dict.fromkeys(names))
         keys = names if len(columns) == 2 else (names[0], f"{names[0]}\0")
         numbers = dict(zip(keys, values, strict=True))
-        return VoteOutcome(lead, gone, columns, wrong, numbers, places=kind == "place")
+        return VoteOutcome(lead, gone, columns, wrong, numbers, lowest=int(kind == "place"))
 
     return of_two
 
@@ -250,8 +252,9 @@ def _of_games(reading: Reading) -> VoteOutcome:
     total = pl.sum_horizontal(*games, ignore_nulls=False)
     out = pl.any_horizontal(*(missing for _, missing in both)) | (total == 0).fill_null(value=False)
     lead = pl.when(total.is_not_null()).then(games[0] - games[1]).cast(pl.Float64)
+    numbers = {f"{name}{chr(0) * at}": value for at, (name, (value, _)) in enumerate(zip(names, both, strict=True))}
     wrong = f"{{}} do not say how many games each side won: whole numbers from 0 to {MOST_GAMES:,}"
-    return VoteOutcome(lead, out, tuple(dict.fromkeys(names)), wrong, {}, dict(zip(GAMES, games, strict=True)))
+    return VoteOutcome(lead, out, tuple(dict.fromkeys(names)), wrong, numbers, dict(zip(GAMES, games, strict=True)))
 
 
 def _of_flags(reading: Reading) -> VoteOutcome:

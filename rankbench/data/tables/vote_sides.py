@@ -16,8 +16,8 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, says, text_of
-from rankbench.data.tables.doubts import SAMPLED, counted_words
-from rankbench.errors import InputError, Unread, nearest, option
+from rankbench.data.tables.doubts import SAMPLED, counted_words, refuse_header
+from rankbench.errors import InputError, Unread, nearest, option, options
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
 
@@ -258,6 +258,7 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
     """Return the question of what the words of a winner's column mean."""
     winner, sides = reading.one("winner"), [reading.one("left"), reading.one("right")]
     said = text_of(winner)
+    refuse_header(raw, winner)
     rows = raw.frame.filter(~says(said, reading.words.get("missing", ())))
     if all(sides) and (odd := _capitals(raw, rows, winner, sides)) is not None:
         return odd
@@ -265,10 +266,10 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
         return other
     shown = counted_words(raw, rows, said)
     blanks = {side or role: ("____",) for side, role in zip(sides, ("left", "right"), strict=True)}
-    which = "" if all(sides) else f"{option('columns', 'left=____,right=____')} "
+    which = {} if all(sides) else {"columns": "left=____,right=____"}
     return Unread(
         f"the column says {shown}: neither names of the two items of a row, nor of their columns",
-        f"{which}{option('words', names_text({**blanks, 'tie': ('____',), 'missing': ('____',)}))}",
+        options(**which, words=names_text({**blanks, "tie": ("____",), "missing": ("____",)})),
         code="words",
         column=winner,
     )

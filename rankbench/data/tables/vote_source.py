@@ -8,9 +8,25 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.tables.cells import EMPTY, days_of, form_of, number_of, refuse_no_numbers, says, text_of
+from rankbench.data.tables.cells import (
+    EMPTY,
+    form_of,
+    missing_number,
+    number_of,
+    refuse_no_numbers,
+    says,
+    text_of,
+    times_of,
+)
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, refuse_third
+from rankbench.data.tables.doubts import (
+    refuse_alike,
+    refuse_blanks,
+    refuse_code,
+    refuse_grouped,
+    refuse_odd_time,
+    refuse_third,
+)
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import VoteOutcome, once_per_cell
 from rankbench.data.tables.vote_sides import TIES
@@ -86,6 +102,9 @@ class VoteSource:
         for role in ("weight", "count"):
             if name := reading.one(role):
                 found[f"whose {short_repr(name)} is 0"] = weightless(name)
+                if missing:
+                    gone = missing_number(text_of(name), self.number(role), missing)
+                    found[f"whose {short_repr(name)} is missing"] = gone
         return {which: rows.fill_null(value=False) for which, rows in found.items()}
 
     @property
@@ -116,26 +135,30 @@ class VoteSource:
         A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
         """
         gone, rows = self.left_out(), pl.int_range(pl.len())
-        facts |= {f"{role}_row": self.wrong_number(role) for role in ("weight", "count") if self.reading.one(role)}
+        weights = [role for role in ("weight", "count") if self.reading.one(role)]
+        kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
+        facts |= {f"{role}_row": self.wrong_number(role) & kept for role in weights}
         sums = [
             (rows.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
             for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items())
         ]
         sums += [left.sum().alias(f"{OUT}{at}") for at, left in enumerate(gone.values())]
-        weights = [role for role in ("weight", "count") if self.reading.one(role)]
         if weights:
-            kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
             sums += [self.number(role).filter(kept).sum().alias(f"{role}_sum") for role in weights]
             sums.append(kept.sum().alias("rows"))
         if not sums:
+            refuse_odd_time(self.raw, self.reading)
             return {}
         found = self.raw.collect(self.raw.frame.select(sums)).row(0, named=True)
         for at, which in enumerate(gone):
             if count := found.pop(f"{OUT}{at}"):
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
-        for role in ("weight", "count"):
+        numbers = {self.reading.one(role): pl.when(kept).then(self.number(role)) for role in weights}
+        for role in weights:
             if (row := found.pop(f"{role}_row", -1)) >= 0:
                 raise self.no_number(role, row)
+        refuse_code(self.raw, numbers, self.reading, together=False)
+        refuse_odd_time(self.raw, self.reading)
         rows_kept = found.pop("rows", 0)
         for role in weights:
             total, name = found.pop(f"{role}_sum"), self.reading.one(role)
@@ -192,8 +215,8 @@ class VoteSource:
 
     def beside(self, role: str, name: str) -> pl.Expr:
         """Return a column beside the vote; dates and numbers are read by their patterns."""
-        if role == "time" and (pattern := self.reading.one("dates")):
-            return days_of(self.raw, name, pattern)
+        if role == "time":
+            return times_of(self.raw, self.reading)
         if role in ("weight", "count") and (form := form_of(self.reading)):
             return number_of(text_of(name), form, errors=False)
         return self.name(name) if role == "judge" else pl.col(name)
