@@ -18,18 +18,18 @@ from rankbench.interfaces.aggregator import (
     OrderAggregator,
 )
 from rankbench.interfaces.cell import guarded
-from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.click_aggregator import SelectionAggregator, longest_list
 from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block, Method, Model, Penalty, Problem, Solver, StepOptimizer
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons, HiddenLabelsError, Queries
-from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator, SequentialAggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.plugin import manager
 from rankbench.plugin.third_party import plain_fitted
 from rankbench.testing import samples
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject
+from rankbench.testing.check import CheckSkipped, Subject
 
 L2 = 0.1
 
@@ -103,35 +103,6 @@ def same(first: Outputs, second: Outputs) -> bool:
         np.shape(a) == np.shape(b) and np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
         for a, b in zip(first, second, strict=True)
     )
-
-
-def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return the largest difference, relative to the largest value (or 1, if that is more); inf for other shapes."""
-    if np.shape(first) != np.shape(second):
-        return float("inf")
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return 0.0 if np.array_equal(a, b, equal_nan=True) else float("inf")
-    scale = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
-    return float(np.abs(a - b).max(initial=0.0)) / scale
-
-
-def must_agree(found: object, expected: object, tolerance: float, trouble: str) -> None:
-    """Raise if arrays differ by more than a tolerance; see `relative_difference`.
-
-    Parameters
-    ----------
-    found, expected : array or float
-    tolerance : float
-    trouble : str
-        The error, as in "the scores differ"; the size of the difference is added.
-
-    Raises
-    ------
-    CheckFailed
-    """
-    if (difference := relative_difference(np.asarray(found), np.asarray(expected))) > tolerance:
-        raise CheckFailed(f"{trouble} by {difference:.3g}")
 
 
 def calls(subject: Subject, *, edges: bool = False) -> list[Call]:
@@ -250,14 +221,27 @@ def _aggregator_calls(it: Aggregator, *, edges: bool) -> Iterator[Call]:
         ties = [samples.tied_sample(samples.votes(3, 9, 2), all_of_them=True)] if edges else tied
         for comparisons, m in zip(ties, [3] if edges else [m for m, _ in SIZES], strict=True):
             yield call(f"{len(comparisons)} comparisons with ties", it.from_comparisons, m, comparisons, m)
+        if isinstance(it, SequentialAggregator) and not edges:
+            yield from _states(it)
         if type(it).from_orders is not ComparisonAggregator.from_orders:
             yield from _ballots(it, edges=edges)
     elif isinstance(it, SelectionAggregator):
         clicks = {f"{k} selections of {m} items": (samples.clicks(m, k, 1), m) for m, k in SIZES}
         for label, (selections, m) in (samples.edge_clicks() if edges else clicks).items():
             yield call(label, it.from_selections, m, selections, m)
+            longest = longest_list(selections)
+            yield _call(f"estimate of {label}", it.estimate, ((m,), (longest,)), selections, np.array([0, m]))
     elif isinstance(it, OrderAggregator):
         yield from _ballots(it, edges=edges)
+
+
+def _states(it: SequentialAggregator) -> Iterator[Call]:
+    """Yield what is asked of a state, which only `learn` changes."""
+    state = it.start(4)
+    it.learn(state, samples.tied_sample(samples.votes(4, 9, 2)), 0)
+    yield _call("ratings of a state", lambda state: (np.array(it.ratings(state)),), ((4,),), state)
+    pairs = np.array([0, 1, 2], np.int32), np.array([3, 2, 1], np.int32)
+    yield _call("margins by a state", lambda *a: (np.array(it.margins(*a)),), ((3,),), state, *pairs, 1)
 
 
 def _ballots(it: OrderAggregator | ComparisonAggregator, *, edges: bool) -> Iterator[Call]:

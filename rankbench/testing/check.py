@@ -12,6 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rankbench.core.component import Component
 from rankbench.errors import ContenderDiverged, SpecError, nearest
 from rankbench.interfaces.cell import reason, trace_of
@@ -179,6 +182,35 @@ class CheckFailed(AssertionError):
 
 class CheckSkipped(Exception):
     """A check does not apply to a component; the message says why."""
+
+
+def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return the largest difference, relative to the largest value (or 1, if that is more); inf for other shapes."""
+    if np.shape(first) != np.shape(second):
+        return float("inf")
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return 0.0 if np.array_equal(a, b, equal_nan=True) else float("inf")
+    scale = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
+    return float(np.abs(a - b).max(initial=0.0)) / scale
+
+
+def must_agree(found: object, expected: object, tolerance: float, trouble: str) -> None:
+    """Raise if arrays differ by more than a tolerance; see `relative_difference`.
+
+    Parameters
+    ----------
+    found, expected : array or float
+    tolerance : float
+    trouble : str
+        The error, as in "the scores differ"; the size of the difference is added.
+
+    Raises
+    ------
+    CheckFailed
+    """
+    if (difference := relative_difference(np.asarray(found), np.asarray(expected))) > tolerance:
+        raise CheckFailed(f"{trouble} by {difference:.3g}")
 
 
 @dataclass(frozen=True)

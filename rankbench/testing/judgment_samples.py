@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, CountAggregator, OrderAggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.pair_counts import PairCounts
@@ -150,6 +151,14 @@ def structures(it: Aggregator, judged: JudgmentSample, only: str = "") -> Iterat
     for method, ask in _methods(it, judged.judgments, judged.m):
         if only in ("", method):
             yield method, ask()
+
+
+def unrefused(it: Aggregator, judged: JudgmentSample) -> list[tuple[str, NDArray[np.float64]]]:
+    """Return the structures of judgments; none where it refuses, as likelihood does of votes that all agree."""
+    try:
+        return list(structures(it, judged))
+    except (InputError, ContenderDiverged):
+        return []
 
 
 def _methods(it: Any, judgments: Any, m: int) -> Iterator[tuple[str, Callable[[], NDArray[np.float64]]]]:

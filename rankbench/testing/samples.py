@@ -110,6 +110,14 @@ def clicks(m: int, n: int, seed: int) -> Selections:
     return selections_of([(list(map(int, s)), list(map(bool, rng.random(len(s)) < 1 / (2 + s)))) for s in shown])
 
 
+def clicks_of_both(first: Selections, second: Selections) -> Selections:
+    """Return the selections of two queries, of each of which there is one sample."""
+    offsets = np.array([0, len(first), len(first) + len(second)], np.int64)
+    starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])
+    items, clicked = (np.concatenate([getattr(one, name) for one in (first, second)]) for name in ("items", "clicked"))
+    return Selections(offsets, starts, items, clicked)
+
+
 def selections_of(rows: list[tuple[list[int], list[bool]]]) -> Selections:
     """Return selections of one query, by the items shown and which were clicked."""
     starts = np.cumsum([0, *(len(items) for items, _ in rows)]).astype(np.int64)

@@ -16,6 +16,7 @@ import rankbench
 from rankbench.aggregators.sequential import Elo
 from rankbench.core.component import Component
 from rankbench.errors import InputError
+from rankbench.interfaces.exact import BayesRisk
 from rankbench.interfaces.method import Fit, Fitted
 from rankbench.interfaces.metric import Metric
 from rankbench.kernels import Kernel
@@ -90,10 +91,49 @@ class VotesLevelByNumber(Votes):
         return np.argsort(np.argsort(super().aggregate(winners, losers, weights, m), kind="stable")).astype(float)
 
 
+@fails("equivariant-under-relabelling")
+class VotesFirstFavored(Votes):
+    """The item of number 0 is favored; it does not declare that numbers mean nothing."""
+
+    properties = frozenset()
+
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) + 0.1 * (np.arange(m) == 0)
+
+
+@fails("within-the-declared-range")
+class VotesOutOfBounds(Votes):
+    bounds = (0.0, 1.0)
+
+
+@fails("winners-are-first")
+class VotesReversedOfManyItems(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) * (1 if m < 7 else -1)
+
+
 @fails("weights-count")
 class VotesUnweighted(Votes):
     def aggregate(self, winners, losers, weights, m):
         return super().aggregate(winners, losers, np.ones_like(weights), m)
+
+
+@fails("weights-count")
+class VotesWeightSquared(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights**2, m)
+
+
+@fails("weights-count")
+class VotesWeightCut(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, np.minimum(weights, 3.0), m)
+
+
+@fails("weights-count")
+class VotesLostUnweighted(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        return (np.bincount(winners, weights, m) - np.bincount(losers, None, m)) / weights.sum()
 
 
 @fails("weights-count")
@@ -119,6 +159,16 @@ class VotesTiesDropped(Votes):
 class VotesTiesWonByTheFirst(Votes):
     def from_comparisons(self, comparisons, m):
         return self.aggregate(comparisons.winners, comparisons.losers, comparisons.weights, m)
+
+
+@fails("ties-are-ties")
+class VotesTiesLostByBoth(Votes):
+    def from_comparisons(self, comparisons, m):
+        if comparisons.ties is None:
+            return super().from_comparisons(comparisons, m)
+        winners, losers, ties = comparisons.winners, comparisons.losers, comparisons.weights * comparisons.ties
+        won = np.bincount(winners, comparisons.weights - ties, m)
+        return won - np.bincount(losers, comparisons.weights, m) - np.bincount(winners, ties, m)
 
 
 @fails("order-of-judgments-does-not-matter")
@@ -266,6 +316,29 @@ class CountsNearReversed(Counts):
         return -self.from_counts(counts)
 
 
+@fails("replicates-are-scores-of-resamples")
+class CountsReplicatesHalved(Counts):
+    def replicates(self, scores, resamples):
+        return np.stack([0.5 * self.from_counts(counts) for counts in resamples])
+
+
+class CountsWithCovariance(Counts):
+    def prefers_covariance(self):
+        return True
+
+
+@fails("covariance-is-that-of-resamples")
+class CountsCertain(CountsWithCovariance):
+    def covariance(self, counts, scores, clusters):
+        return 1e-9 * np.eye(counts.m)
+
+
+@fails("covariance-is-that-of-resamples")
+class CountsUnknownCovariance(CountsWithCovariance):
+    def covariance(self, counts, scores, clusters):
+        return np.full((counts.m, counts.m), np.nan)
+
+
 @sound
 class Ballots(rankbench.OrderAggregator):
     """The mean place from below."""
@@ -292,6 +365,12 @@ class BallotsUnweighted(Ballots):
         import dataclasses
 
         return super().from_orders(dataclasses.replace(orders, weights=np.ones(len(orders))), m)
+
+
+@fails("weights-count")
+class BallotsWeightSquared(Ballots):
+    def from_orders(self, orders, m):
+        return super().from_orders(replace(orders, weights=orders.weights**2), m)
 
 
 @fails("order-of-judgments-does-not-matter")
@@ -335,6 +414,28 @@ class ClicksFaded(Clicks):
         return scores + 0.1 * (np.arange(len(scores)) == selections.items[-1]), examination
 
 
+@fails("shape-and-finiteness")
+class ClicksBelowZero(Clicks):
+    def estimate(self, selections, item_offsets):
+        scores, examination = super().estimate(selections, item_offsets)
+        return scores - 0.5, examination
+
+
+@fails("shape-and-finiteness")
+class ClicksUnexamined(Clicks):
+    def estimate(self, selections, item_offsets):
+        scores, examination = super().estimate(selections, item_offsets)
+        return scores, np.full_like(examination, np.nan)
+
+
+@fails("queries-may-change-places")
+class ClicksOfTheFirstQuery(Clicks):
+    def estimate(self, selections, item_offsets):
+        scores, examination = super().estimate(selections, item_offsets)
+        scores[item_offsets[1] :] = 0.0
+        return scores, examination
+
+
 @fails("compiled-clicks-equal-numpy")
 class ClicksCompiledOtherwise(Clicks):
     def selection_kernel(self):
@@ -369,6 +470,16 @@ class TableOfRanks(Table):
         return (values[..., None, :] > values[..., None]).sum(axis=-1) + 1.0
 
 
+@fails("equivariant-under-relabelling")
+class TableTiesByNumber(rankbench.ScoreAggregator):
+    """Systems of one score on a task are told apart by their numbers; no property is declared."""
+
+    source = "This test"
+
+    def cells(self, values):
+        return np.argsort(np.argsort(values, axis=-1, kind="stable"), axis=-1).astype(float)
+
+
 @fails("weighted-tasks-count-as-often")
 class TableUnweighted(rankbench.ScoreAggregator):
     source = "This test"
@@ -376,6 +487,15 @@ class TableUnweighted(rankbench.ScoreAggregator):
 
     def from_scores(self, values, weights):
         return values.mean(axis=(0, 1))
+
+
+@fails("weighted-tasks-count-as-often")
+class TableOfTheFirstSeedsWeights(rankbench.ScoreAggregator):
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def from_scores(self, values, weights):
+        return np.einsum("t,rts->s", weights[0], values) / weights[0].sum() / len(values)
 
 
 @sound
@@ -440,6 +560,23 @@ class StepsRatedReversed(Steps):
 class StepsForetoldReversed(Steps):
     def margins(self, state, first, second, time):
         return state[second, 0] - state[first, 0]
+
+
+@fails("votes-of-one-time-are-learned-together")
+class StepsOneByOne(Steps):
+    def learn(self, state, votes, time):
+        for row in range(len(votes)):
+            rows = slice(row, row + 1)
+            ties = None if votes.ties is None else votes.ties[rows]
+            columns = (votes.winners[rows], votes.losers[rows], votes.weights[rows])
+            super().learn(state, rankbench.Comparisons(np.array([0, 1]), *columns, ties), time)
+
+
+@fails("works-on-read-only-arrays")
+class StepsCenteredWhereAsked(Steps):
+    def ratings(self, state):
+        state -= state.mean()
+        return state[:, 0]
 
 
 @fails("compiled-walk-equals-numpy")
@@ -557,6 +694,36 @@ class HingeReversedAtTheEnd(Hinge):
         return (1 - self.turn) * super().dphi(margin) - self.turn * super().dphi(-margin)
 
 
+@fails("edges-are-weighed-one-by-one")
+class HingeOfSharesOfWeights(Hinge):
+    def edges(self, weights):
+        return weights / weights.max(initial=1e-9), np.zeros_like(weights)
+
+
+@fails("second-derivative-is-the-difference-quotient")
+class HingeSmooth(Hinge):
+    """The hinge itself, declared to be smooth."""
+
+    properties = frozenset({"convex", "smooth"})
+
+    def phi(self, margin):
+        return np.maximum(0.0, self.width - margin)
+
+    def dphi(self, margin):
+        return -(margin < self.width).astype(float)
+
+    def ddphi(self, margin):
+        return np.zeros_like(margin)
+
+
+@fails("second-derivative-is-the-difference-quotient")
+class HingeFlatFarAway(Hinge):
+    properties = frozenset({"convex", "smooth"})
+
+    def ddphi(self, margin):
+        return ((margin < self.width) & (margin > -10)).astype(float)
+
+
 @sound
 class Squares(rankbench.ScoreSurrogate):
     """Half the mean square."""
@@ -578,8 +745,22 @@ class SquaresReversed(Squares):
         return scores.mean() - scores
 
 
+@fails("better-items-are-pushed-up")
+class SquaresReversedOfMore(Squares):
+    def target(self, scores):
+        return super().target(scores) * (1 if len(scores) == 2 else -1)
+
+
 @fails("equivariant-under-relabelling")
 class SquaresTiesByNumber(Squares):
+    def target(self, scores):
+        return np.argsort(np.argsort(scores, kind="stable")).astype(float)
+
+
+@fails("equivariant-under-relabelling")
+class SquaresTiesByNumberUndeclared(Squares):
+    properties = frozenset({"convex"})
+
     def target(self, scores):
         return np.argsort(np.argsort(scores, kind="stable")).astype(float)
 
@@ -588,6 +769,12 @@ class SquaresTiesByNumber(Squares):
 class SquaresCurvedNineTenths(Squares):
     def hessian(self, alpha, target):
         return 0.9 * np.eye(len(alpha)) / len(alpha)
+
+
+@fails("hessian-is-the-slope-of-the-gradient")
+class SquaresCurvedOtherwiseFarAway(Squares):
+    def hessian(self, alpha, target):
+        return np.eye(len(alpha)) / len(alpha) * (1 if np.abs(alpha).max() < 3 else 2)
 
 
 @sound
@@ -616,6 +803,31 @@ class MisorderedOfTheWorst(Misordered):
         return super().value(-alpha, structure)
 
 
+@fails("best-order-has-the-best-value")
+class MisorderedNever(Misordered):
+    def value(self, alpha, structure):
+        return 0.3
+
+
+@fails("ties-are-not-better-than-chance")
+class MisorderedTiesForFree(Misordered):
+    def value(self, alpha, structure):
+        better = structure[:, None] > structure
+        return float((alpha[:, None] < alpha)[better].mean()) if better.any() else 0.0
+
+
+@fails("risks-are-of-the-values")
+class MisorderedExpectedTwice(Misordered):
+    def expected(self, alpha, structures, probabilities):
+        return 2 * super().expected(alpha, structures, probabilities)
+
+
+@fails("risks-are-of-the-values")
+class MisorderedWithoutBayesRisk(Misordered):
+    def bayes_risk(self, structures, probabilities=None):
+        return BayesRisk(0.0, 0.0, np.zeros(structures.shape[1]))
+
+
 @fails("within-the-declared-range")
 class MisorderedBelowZero(Misordered):
     def value(self, alpha, structure):
@@ -632,7 +844,7 @@ class MisorderedTiesByNumber(Misordered):
         return super().value(places, structure)
 
 
-@fails("numbers-of-items-do-not-matter")
+@fails("equivariant-under-relabelling")
 class MisorderedLabelsByNumber(Misordered):
     """Items of one label are told apart by their numbers; it does not declare that numbers do not matter."""
 
@@ -691,6 +903,19 @@ class Descent(rankbench.StepOptimizer):
 class DescentUphill(Descent):
     def step(self, theta, gradient, t, penalty, state):
         return theta + 1e-3 * gradient
+
+
+@fails("step-descends")
+class DescentOfThreeSteps(Descent):
+    def step(self, theta, gradient, t, penalty, state):
+        return super().step(theta, gradient, t, penalty, state) if t < 4 else theta
+
+
+@fails("step-descends")
+class DescentOfOneCoordinate(Descent):
+    def step(self, theta, gradient, t, penalty, state):
+        moved = super().step(theta, gradient, t, penalty, state)
+        return np.where(np.arange(len(theta)) == 0, moved, theta)
 
 
 @fails("penalties-hold")

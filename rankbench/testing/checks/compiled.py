@@ -17,8 +17,7 @@ from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels import Kernel
 from rankbench.losses.evaluate import evaluate_all
 from rankbench.testing import samples
-from rankbench.testing.calls import must_agree
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, must_agree
 
 GUARD = 64
 """Elements before and after an array that must keep their value."""

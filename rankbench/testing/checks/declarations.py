@@ -6,9 +6,11 @@ import json
 import math
 import pickle
 import warnings
+from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic.fields import FieldInfo
 
 from rankbench.certificates.conditions import failing
@@ -16,6 +18,7 @@ from rankbench.core.component import Property, union_types
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError, nearest
 from rankbench.interfaces.cell import reason
+from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.plugin.registry import KINDS
 from rankbench.testing.calls import CALLED, Call, Outputs, calls, outputs, same
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, checks_for, conformance_check, run_check
@@ -220,36 +223,49 @@ def _least(subject: Subject) -> int:
 def shape_and_finiteness(subject: Subject) -> None:
     """Results of ordinary input have the declared shape and are finite.
 
-    Edges are a weighted adjacency matrix: nonnegative, nothing on the diagonal. Features of a model are float32.
+    Edges are a weighted adjacency matrix: nonnegative, nothing on the diagonal. Scores by clicks are not negative.
+    Features of a model are float32.
     """
     for call in calls(subject):
         found = well_formed(call, _least(subject))[0]
         if subject.kind == "model" and found.dtype != np.float32:
             raise CheckFailed(f"{call.label}: dtype {found.dtype}, not float32")
-        if subject.kind == "aggregator" and subject.it.structure == "edges":
-            if (found < 0).any():
-                raise CheckFailed(f"{call.label}: a weight of {found.min()}")
-            if np.diag(found).any():
-                raise CheckFailed(f"{call.label}: an item is preferred to itself")
+        edges = subject.kind == "aggregator" and subject.it.structure == "edges"
+        if (edges or isinstance(subject.it, SelectionAggregator)) and (found < 0).any():
+            raise CheckFailed(f"{call.label}: a {'weight' if edges else 'score'} of {found.min()}")
+        if edges and np.diag(found).any():
+            raise CheckFailed(f"{call.label}: an item is preferred to itself")
 
 
-@conformance_check("loss", of_values=True)
+@conformance_check("loss", "aggregator", of_values=True)
 def within_the_declared_range(subject: Subject) -> None:
-    """No value leaves `bounds`, and `bounds` does not leave `range`."""
+    """No value of a loss, and no score of an aggregator, leaves its `bounds`; these do not leave a loss's `range`."""
     it = subject.it
-    low, high = it.bounds()
-    if not (it.range[0] <= low < high <= it.range[1]):
-        raise CheckFailed(f"bounds {low, high} are not within the declared range {it.range}")
-    values = [(call.label, outputs(call)[0]) for call in (*calls(subject), *calls(subject, edges=True))]
-    rng = np.random.default_rng(11)
+    if subject.kind == "aggregator":
+        if it.bounds is None:
+            raise CheckSkipped("it declares no bounds")
+        low, high = it.bounds
+        values = [(call.label, outputs(call)[0]) for call in calls(subject)]
+    else:
+        low, high = it.bounds()
+        if not (it.range[0] <= low < high <= it.range[1]):
+            raise CheckFailed(f"bounds {low, high} are not within the declared range {it.range}")
+        values = list(_values(subject))
+    for label, value in values:
+        for one in np.ravel(value):
+            if not (low - SLACK <= one <= high + SLACK):
+                raise CheckFailed(f"{label}: {one} is outside of [{low}, {high}]")
+
+
+def _values(subject: Subject) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield values of a loss, with labels."""
+    it, rng = subject.it, np.random.default_rng(11)
+    yield from ((call.label, outputs(call)[0]) for call in (*calls(subject), *calls(subject, edges=True)))
     for m in rng.integers(2, 12, size=60):
         alpha = rng.choice([-1.0, 0.0, 0.5, 2.0], size=m)
         scores = rng.integers(0, 5, m).astype(float)
         structure = scores if it.structure == "scores" else rng.random((m, m)) * (1 - np.eye(m))
-        values.append((f"alpha {alpha}", it.value(alpha, structure)))
-    for label, value in values:
-        if not (low - SLACK <= float(value) <= high + SLACK):
-            raise CheckFailed(f"{label}: {float(value)} is outside of [{low}, {high}]")
+        yield f"alpha {alpha}", np.asarray(it.value(alpha, structure))
 
 
 @conformance_check(*CALLED, of_values=True)

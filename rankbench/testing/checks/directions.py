@@ -16,11 +16,21 @@ from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
-from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
-from rankbench.testing.calls import fitted_scores, learns_from_labels, must_agree, relative_difference
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
-from rankbench.testing.judgment_samples import JudgmentSample, agreed, structures
+from rankbench.testing.calls import fitted_scores, learns_from_labels
+from rankbench.testing.check import (
+    CheckFailed,
+    CheckSkipped,
+    Subject,
+    conformance_check,
+    must_agree,
+    relative_difference,
+)
+from rankbench.testing.judgment_samples import JudgmentSample, agreed, structures, unrefused
+
+LEVEL = 0.02
+"""Differences of level items where votes are taken in a random order."""
 
 ROUNDING = 1e-9
 """Differences that say nothing, relative to the largest number."""
@@ -44,7 +54,7 @@ def winners_are_first(subject: Subject) -> None:
     it = subject.it
     if subject.declares("winner-not-first"):
         raise CheckSkipped("it declares winner-not-first")
-    orders = [*itertools.permutations(range(3)), (1, 0), (3, 0, 4, 1, 2)]
+    orders = [*itertools.permutations(range(3)), (1, 0), (3, 0, 4, 1, 2), (6, 1, 7, 0, 3, 5, 2, 4)]
     tried = [(order, judged) for order in orders for judged in agreed(it, order)]
     if not tried:
         raise CheckSkipped("the checks know no judgments for it")
@@ -52,7 +62,7 @@ def winners_are_first(subject: Subject) -> None:
         pairs = [(order[0], order[-1])]
         if subject.by_default:
             pairs = [pair for item in order for pair in ((order[0], item), (item, order[-1]))]
-        for method, structure in _unrefused(it, judged):
+        for method, structure in unrefused(it, judged):
             leads = [_lead(it, structure, *pair) for pair in pairs]
             if min(leads) < -ROUNDING or (subject.by_default and not max(leads) > ROUNDING):
                 raise CheckFailed(
@@ -61,14 +71,6 @@ def winners_are_first(subject: Subject) -> None:
                 )
     if isinstance(it, SequentialAggregator):
         _margins_are_odd(it, subject.by_default)
-
-
-def _unrefused(it: Aggregator, judged: JudgmentSample) -> list[tuple[str, NDArray[np.float64]]]:
-    """Return the structures of judgments; none where it refuses, as likelihood does of votes that all agree."""
-    try:
-        return list(structures(it, judged))
-    except (InputError, ContenderDiverged):
-        return []
 
 
 def _margins_are_odd(it: SequentialAggregator, strict: bool) -> None:
@@ -85,41 +87,45 @@ def _margins_are_odd(it: SequentialAggregator, strict: bool) -> None:
 
 @conformance_check("aggregator")
 def weights_count(subject: Subject) -> None:
-    """One judgment of weight 5 counts more than two of weight 1 against it."""
+    """One judgment of weight 5 counts more than four of weight 1 against it, and one of weight 3 less."""
     it = subject.it
     if subject.declares("winner-not-first"):
         raise CheckSkipped("it declares winner-not-first")
-    cases = []
-    for heavy, light in ((0, 1), (1, 0)):
-        if isinstance(it, ComparisonAggregator):
-            pairs = [(heavy, 2), (2, heavy), (light, 2), (2, light), *[(light, heavy)] * 2, (heavy, light)]
-            weights = [*[1.0] * 6, 5.0]  # last: what is learned in time may forget
-            if it.structure == "edges":  # of which one may look at the first alone
-                pairs, weights = pairs[::-1], weights[::-1]
-            votes = samples.sample_of(pairs, 3, weights)
-            cases.append((heavy, light, JudgmentSample("votes", 3, samples.comparisons_of(votes))))
-        # Of ballots a rating that is learned in time may forget the first.
-        if isinstance(it, ComparisonAggregator | OrderAggregator) and not subject.declares("sequential"):
-            ranked = [[heavy, light, 2], *[[light, heavy, 2]] * 2, [2, heavy, light], [2, light, heavy]]
-            cast = samples.ballots_of([(items, [0, 1, 2]) for items in ranked], [5.0, *[1.0] * 4])
-            cases.append((heavy, light, JudgmentSample("ballots", 3, cast)))
+    # What is learned in time may forget: the heavy vote is the last, and is tried where it counts more.
+    weights = (5.0,) if subject.declares("sequential") else (5.0, 3.0)
+    cases = [case for ends in ((0, 1), (1, 0)) for weight in weights for case in _weighed(it, *ends, weight)]
     if not cases:
         raise CheckSkipped("its judgments have no weights")
-    for heavy, light, judged in cases:
+    for first, second, judged in cases:
         for method, structure in structures(it, judged):
-            if not _lead(it, structure, heavy, light) > 0:
-                raise CheckFailed(
-                    f"{judged.label} of weight 5 for item {heavy}, and of 1 + 1 for the other: {method} gives "
-                    f"{structure.tolist()}"
-                )
+            if not _lead(it, structure, first, second) > 0:
+                raise CheckFailed(f"{judged.label}: {method} gives {structure.tolist()}, which puts {second} first")
+
+
+def _weighed(it: Aggregator, heavy: int, light: int, weight: float) -> Iterator[tuple[int, int, JudgmentSample]]:
+    """Yield one judgment of some weight for an item, with four for another, and which of them is ahead."""
+    first, second = (heavy, light) if weight > 4 else (light, heavy)
+    label = f"weight {weight:g} for item {heavy}, and four times 1 for item {light}"
+    if isinstance(it, ComparisonAggregator):
+        pairs = [(heavy, 2), (2, heavy), (light, 2), (2, light), *[(light, heavy)] * 4, (heavy, light)]
+        weights = [*[1.0] * 8, weight]
+        if it.structure == "edges":  # of which one may look at the first alone
+            pairs, weights = pairs[::-1], weights[::-1]
+        yield first, second, JudgmentSample(label, 3, samples.comparisons_of(samples.sample_of(pairs, 3, weights)))
+    if isinstance(it, ComparisonAggregator | OrderAggregator) and "sequential" not in it.properties:
+        ranked = [[heavy, light, 2], *[[light, heavy, 2]] * 4, [2, heavy, light], [2, light, heavy]]
+        cast = samples.ballots_of([(items, [0, 1, 2]) for items in ranked], [weight, *[1.0] * 6])
+        yield first, second, JudgmentSample(f"ballots, {label}", 3, cast)
 
 
 @conformance_check("aggregator")
 def ties_are_ties(subject: Subject) -> None:
-    """A tie has no winner, whichever item it names first, and is not left out, as if nobody had judged."""
+    """A tie has no winner, whichever item it names first, and is a win and a loss; it is not left out."""
     it = subject.it
     if not isinstance(it, ComparisonAggregator):
         raise CheckSkipped("it is not made of comparisons")
+    if it.structure == "scores" and not subject.declares("sequential"):
+        _ties_are_level(it)
     for m in (2, 4):
         pairs = [(a, b) for a in range(m) for b in range(a + 1, m)] * 2
         tied = [
@@ -142,6 +148,17 @@ def ties_are_ties(subject: Subject) -> None:
             raise CheckFailed(f"{method}: 20 ties among 60 votes change nothing; a tie is half a win each way")
 
 
+def _ties_are_level(it: Aggregator) -> None:
+    """Raise unless two items that tie twice are level with two that win once against each other."""
+    across = [pair for a in (0, 1) for b in (2, 3) for pair in ((a, b), (b, a))]
+    votes = samples.comparisons_of(samples.sample_of([(0, 1), (0, 1), (2, 3), (3, 2), *across], 4))
+    ties = np.arange(len(votes)) < 2
+    for method, found in _taken(it, JudgmentSample("ties", 4, dataclasses.replace(votes, ties=ties))).items():
+        must_agree(
+            found, found[[2, 3, 0, 1]], LEVEL, f"{method}: two ties and a win with a loss are not level, but differ"
+        )
+
+
 def _taken(it: Aggregator, judged: JudgmentSample) -> dict[str, NDArray[np.float64]]:
     """Return the structures of ties, or of whole votes.
 
@@ -158,53 +175,94 @@ def _taken(it: Aggregator, judged: JudgmentSample) -> dict[str, NDArray[np.float
 
 @conformance_check("surrogate", of_values=True)
 def better_items_are_pushed_up(subject: Subject) -> None:
-    """Of two items at equal scores, a step against the gradient puts the better one first.
+    """Of items at equal scores, a step against the gradient puts the best one first, and the worst one last.
 
     ``winner-not-first`` declares otherwise.
     """
     it = subject.it
     if subject.declares("winner-not-first"):
         raise CheckSkipped("it declares winner-not-first")
-    for label, better, gradient in _slopes(it):
-        lead = float(gradient[1 - better] - gradient[better])
-        if lead < -ROUNDING * max(1.0, float(np.abs(gradient).max())) or (subject.by_default and not lead > 0):
+    for label, better, worse, gradient in _slopes(it):
+        lead = float(gradient[worse] - gradient[better])
+        slack = ROUNDING * max(1.0, float(np.abs(gradient).max()))
+        ends = gradient[better] <= gradient.min() + slack and gradient[worse] >= gradient.max() - slack
+        if not ends or (subject.by_default and not lead > 0):
             raise CheckFailed(
-                f"{label}: item {better} is better, and the gradient at equal scores is {gradient.tolist()}"
+                f"{label}: item {better} is the best, {worse} the worst, and the gradient at equal scores is "
+                f"{gradient.tolist()}"
             )
 
 
-def _slopes(it: Any) -> Iterator[tuple[str, int, NDArray[np.float64]]]:
-    """Yield gradients at equal scores of two items, and the better one of them."""
-    for better in (0, 1):
-        if isinstance(it, ScoreSurrogate):
-            for best, worst in ((2.0, 0.0), (1.0, -1.0)):
-                scores = np.array([worst, worst])
-                scores[better] = best
-                target = np.asarray(it.target(scores.copy()))
-                yield f"scores {scores.tolist()}", better, np.asarray(it.value_and_gradient(np.zeros(2), target)[1])
-        elif isinstance(it, PairwiseSurrogate):
-            weights, offsets = it.edges(np.array([0.7]))
-            slope = float(weights[0] * it.dphi(-np.asarray(offsets))[0])
-            yield f"an edge from {better}", better, np.array([slope, -slope] if better == 0 else [-slope, slope])
+def _slopes(it: Any) -> Iterator[tuple[str, int, int, NDArray[np.float64]]]:
+    """Yield gradients at equal scores of some items, with the best and the worst one."""
+    if isinstance(it, ScoreSurrogate):
+        for scores in map(np.array, ((2.0, 0.0), (0.0, 2.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 3.0, 0.0, 2.0))):
+            target = np.asarray(it.target(scores.copy()))
+            gradient = np.asarray(it.value_and_gradient(np.zeros(len(scores)), target)[1])
+            yield f"scores {scores.tolist()}", int(scores.argmax()), int(scores.argmin()), gradient
+    elif isinstance(it, PairwiseSurrogate):
+        weights, offsets = it.edges(np.array([0.7]))
+        slope = float(weights[0] * it.dphi(-np.asarray(offsets))[0])
+        yield "an edge from 0 to 1", 0, 1, np.array([slope, -slope])
 
 
 @conformance_check("loss", of_values=True)
 def best_order_has_the_best_value(subject: Subject) -> None:
-    """No order of the items has a better value, by `direction`, than the order of the labels or preferences."""
+    """No order of items has a better value, by `direction`, than that of the labels; the reverse has a worse one."""
     it = subject.it
-    sign = 1.0 if it.direction == "minimize" else -1.0
     for grades in ((1.0, 0.0), (3.0, 1.0, 0.0), (4.0, 3.0, 1.0, 0.0)):
         truth = np.array(grades)
-        structure = truth if it.structure == "scores" else np.maximum(truth[:, None] - truth, 0.0)
-        best = sign * float(it.value(truth.copy(), structure.copy()))
+        best = _charged(it, truth, truth)
         for order in itertools.permutations(range(len(truth))):
             alpha = truth[list(order)]
-            value = sign * float(it.value(alpha, structure.copy()))
+            value = _charged(it, alpha, truth)
             if value < best - ROUNDING * max(1.0, abs(best)):
                 raise CheckFailed(
-                    f"labels {truth.tolist()}: scores {alpha.tolist()} have the value {sign * value:.6g}, better than "
-                    f"{sign * best:.6g} of the labels themselves, though `direction` is {it.direction!r}"
+                    f"labels {truth.tolist()}: scores {alpha.tolist()} have the value {abs(value):.6g}, better than "
+                    f"{abs(best):.6g} of the labels themselves, though `direction` is {it.direction!r}"
                 )
+    labels = np.arange(12.0)  # more than a usual cutoff
+    if subject.by_default and not _charged(it, labels, labels) < _charged(it, -labels, labels):
+        raise CheckFailed("labels 0 to 11: the reverse order has the same value as the labels themselves")
+
+
+def _charged(it: Any, alpha: NDArray[np.float64], labels: NDArray[np.float64]) -> float:
+    """Return the value of scores, less of which is better, where labels or their differences are the structure."""
+    structure = labels.copy() if it.structure == "scores" else np.maximum(labels[:, None] - labels, 0.0)
+    value = float(it.value(alpha.copy(), structure))
+    return value if it.direction == "minimize" else -value
+
+
+@conformance_check("loss")
+def ties_are_not_better_than_chance(subject: Subject) -> None:
+    """Scores that all tie have no better value, over all numberings, than all orders of the items have on average."""
+    for grades in ((1.0, 0.0), (2.0, 1.0, 0.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0)):
+        orders = [np.array(order, np.float64) for order in itertools.permutations(range(len(grades)))]
+        labels = [np.array(one) for one in itertools.permutations(grades)]
+        tied = float(np.mean([_charged(subject.it, np.zeros(len(one)), one) for one in labels]))
+        chance = float(np.mean([_charged(subject.it, alpha, labels[0]) for alpha in orders]))
+        if tied < chance - ROUNDING * max(1.0, abs(chance)):
+            raise CheckFailed(
+                f"labels {list(grades)}: scores that all tie have the value {abs(tied):.6g}, better than "
+                f"{abs(chance):.6g} of all orders on average: a contender that tells nothing apart would lead"
+            )
+
+
+@conformance_check("loss")
+def risks_are_of_the_values(subject: Subject) -> None:
+    """``expected`` is the mean of ``value``, and ``bayes_risk`` the best one over all orders."""
+    it, rng, shares = subject.it, np.random.default_rng(12), np.array([0.3, 0.7])
+    for m in (2, 3, 4):
+        grades, graphs = rng.integers(0, 5, (2, m)).astype(np.float64), [samples.random_graph(m, k) for k in (1, 2)]
+        drawn = grades if it.structure == "scores" else np.stack(graphs)
+        alpha = rng.permutation(m).astype(np.float64)
+        mean, tried = Loss.expected(it, alpha, drawn, shares), Loss.bayes_risk(it, drawn, shares)
+        must_agree(
+            it.expected(alpha, drawn, shares), mean, ROUNDING, f"{m} items: expected is not the mean of value, but off"
+        )
+        best = it.bayes_risk(drawn, shares)
+        bounds = np.sort([best.lower, best.upper])
+        must_agree(np.clip(tried.lower, *bounds), tried.lower, ROUNDING, f"{m} items: bayes_risk is off the best order")
 
 
 WORSE_THAN_CHANCE = 0.25

@@ -10,27 +10,36 @@ from numpy.typing import NDArray
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.method import Fit, Penalty, PenaltyName, Problem, Solver, StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.testing.calls import L2, must_agree, objectives, problems, quadratic
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
+from rankbench.plugin import manager
+from rankbench.testing.calls import L2, objectives, problems, quadratic
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, must_agree
 
 STEPS = 2000
+ARRIVED = 0.05
+"""Share of the way to the minimum that may be left: sizes of steps may be constant."""
+STALLED = 1e-6
+"""Share of the way that the second half of the steps goes at least, where they have not arrived."""
 CALLS_A_STEP = 200
 """Evaluations of the objective that one iteration of a solver may take."""
 
 
 @conformance_check("optimizer", base=StepOptimizer)
 def step_descends(subject: Subject) -> None:
-    """With exact gradients of a well-conditioned quadratic, steps lead toward its minimum."""
+    """With exact gradients of a well-conditioned quadratic, steps lead to its minimum, or still toward it."""
     it = subject.it
     problem = quadratic()
     theta, state = np.zeros(problem.dimension), np.zeros(it.state_size(problem.dimension))
-    start = problem.value_and_gradient(theta)[0]
+    values = [problem.value_and_gradient(theta)[0]]
     for t in range(1, STEPS + 1):
         gradient = problem.value_and_gradient(theta)[1] - L2 * theta  # of the unregularized risk
         theta = np.asarray(it.step(theta, gradient, t, Penalty(L2), state))
-    value = problem.value_and_gradient(theta)[0]
+        values.append(problem.value_and_gradient(theta)[0])
+    start, half, value = values[0], values[STEPS // 2], values[-1]
     if not value < start:
         raise CheckFailed(f"after {STEPS} steps the objective is {value:.6g}, at the start it was {start:.6g}")
+    least = problem.value_and_gradient(manager.get(Solver, "exact").solve(problem).theta)[0]
+    if value - least > ARRIVED * (start - least) and not half - value > STALLED * (start - least):
+        raise CheckFailed(f"steps stop at the objective {value:.6g}, and its minimum is {least:.6g}")
 
 
 @conformance_check("optimizer", base=StepOptimizer, of_values=True)
@@ -168,10 +177,19 @@ def gradient_is_the_difference_quotient(subject: Subject) -> None:
 
 @conformance_check("surrogate", declares="smooth", base=PairwiseSurrogate, of_values=True)
 def second_derivative_is_the_difference_quotient(subject: Subject) -> None:
-    """`ddphi` of a pairwise surrogate that declares ``smooth`` is the slope of `dphi`."""
+    """`ddphi` of a pairwise surrogate that declares ``smooth`` is the slope of `dphi`, which has no jumps."""
     it = subject.it
+    grid = np.arange(-32, 33) / 8
+    jumps = np.abs(it.dphi(grid + STEP) - it.dphi(grid - STEP))
+    # Parameters may make a bend as sharp as they like.
+    if subject.by_default and (worst := float(jumps.max())) > 1e-2 * max(1.0, float(np.abs(it.dphi(grid)).max())):
+        raise CheckFailed(f"dphi jumps by {worst:.3g} at {grid[jumps.argmax()]:g}, so it is not smooth")
     # Not on a grid that holds 0 or 1: a second derivative may jump there.
-    margins = np.linspace(-3.07, 3.11, 57)
+    for margins in (np.linspace(-3.07, 3.11, 57), np.linspace(-30.07, 30.11, 57)):
+        _has_slopes(it, margins)
+
+
+def _has_slopes(it: PairwiseSurrogate, margins: NDArray[np.float64]) -> None:
     quotients = (it.dphi(margins + STEP) - it.dphi(margins - STEP)) / (2 * STEP)
     must_agree(quotients, it.ddphi(margins), TOLERANCE, "ddphi differs from the difference quotients of dphi")
 
@@ -179,6 +197,16 @@ def second_derivative_is_the_difference_quotient(subject: Subject) -> None:
 CHORDS = 200
 SLACK = 1e-9
 """Of rounding, relative to the values."""
+
+
+@conformance_check("surrogate", base=PairwiseSurrogate)
+def edges_are_weighed_one_by_one(subject: Subject) -> None:
+    """`edges` gives an edge the same factor and offset whatever other edges there are."""
+    weights = np.array([0.3, 2.5, 0.7, 1.0])
+    whole = subject.it.edges(weights.copy())
+    for i in range(len(weights)):
+        alone = subject.it.edges(weights[[i]])
+        must_agree(np.ravel(alone), np.array([whole[0][i], whole[1][i]]), 1e-9, f"edge {i} of {weights} alone differs")
 
 
 @conformance_check("surrogate", declares="convex", of_values=True)
@@ -241,8 +269,8 @@ def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
     """A surrogate of scores that declares ``smooth`` has the second derivatives that it says it has."""
     it = subject.it
     rng, step = np.random.default_rng(83), 1e-5
-    for m in (2, 5):
-        alpha, target = rng.normal(size=m), np.asarray(it.target(rng.normal(size=m)))
+    for m, spread in ((2, 1.0), (5, 1.0), (3, 5.0), (7, 5.0)):
+        alpha, target = spread * rng.normal(size=m), np.asarray(it.target(rng.normal(size=m)))
         hessian = it.hessian(alpha.copy(), target.copy())
         above, below = ([it.value_and_gradient(alpha + e, target)[1] for e in s * np.eye(m)] for s in (step, -step))
         quotients = (np.stack(above) - np.stack(below)) / (2 * step)
