@@ -41,6 +41,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+@pytest.mark.lint
 def test_no_text_below_the_command_line_has_dashes() -> None:
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -70,6 +71,7 @@ def test_options_are_keywords_and_dashes_are_the_command_lines(given: tuple[str,
     assert option(*given) == python
 
 
+@pytest.mark.full
 def test_results_are_the_same_however_a_run_is_asked(tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("winner,loser\n" + "a,b\nb,c\nc,a\na,c\n" * 5, encoding="utf-8")

@@ -144,6 +144,7 @@ def test_the_removed_votes_change_the_first_place_of_a_new_ranking(method: str) 
         assert table["item"][0] == probe.facts["rival"] != first
 
 
+@pytest.mark.full
 def test_a_board_that_hangs_on_three_votes_says_so() -> None:
     rows = [("a", "c")] * 60 + [("b", "c")] * 60 + [("a", "b")] * 33 + [("b", "a")] * 30
     log = pl.DataFrame(rows, schema=["winner", "loser"], orient="row")

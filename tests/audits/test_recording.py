@@ -180,6 +180,7 @@ def test_places_over_all_fillings_are_those_of_brute_force(seed: int) -> None:
     assert probe.facts["missing"] == len(holes)
 
 
+@pytest.mark.full
 def test_effects_are_tested_as_control_does() -> None:
     """With two columns p is twice the smaller one, which is beyond Student's quantile where its interval excludes 0."""
     log = votes(3, n=800, length=0.4).with_columns(

@@ -165,6 +165,7 @@ def test_what_it_prints_is_one_line_whatever_the_certificate_holds(tmp_path, cap
         assert shown.removesuffix("\n").isprintable()
 
 
+@pytest.mark.full
 def test_numerical_certificates_are_not_called_proved_outright(tmp_path, capsys):
     path = tmp_path / "cert.json"
     rankbench.certify("listnet", laws=50).write(path)

@@ -96,6 +96,7 @@ def test_numbers_and_places_are_whole(folder: Path) -> None:
         assert number in shown
 
 
+@pytest.mark.full
 def test_a_pipe_has_one_line_a_row(folder: Path) -> None:
     program = Path(sys.executable).with_name("rankbench")
     done = subprocess.run([program, "list", "losses"], cwd=folder, capture_output=True, text=True, check=True)

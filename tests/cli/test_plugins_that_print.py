@@ -130,8 +130,8 @@ def test_a_run_prints_json_alone_and_workers_print_to_standard_error(ran: subpro
         ("list", "--json"),
         ("info", "loud", "--json"),
         ("plugins", "--json"),
-        ("plan", "--suite", "loud.toml", "--json"),
-        ("check", "aggregator/loud-wins", "--json"),
+        pytest.param(("plan", "--suite", "loud.toml", "--json"), marks=pytest.mark.full),
+        pytest.param(("check", "aggregator/loud-wins", "--json"), marks=pytest.mark.full),
         ("aggregate", "votes.csv", "--method", "loud-wins", "--format", "json"),
         ("new", "suite", "louder", "--json"),
         ("data", "list", "--json"),
@@ -190,6 +190,7 @@ def test_an_error_row_ends_with_the_line_that_raised_and_verbose_has_the_traceba
     assert "--verbose" in short
 
 
+@pytest.mark.full
 def test_check_prints_each_traceback_once(folder: Path) -> None:
     done = rankbench(folder, "check", "method/faulty")
     assert done.returncode == 1

@@ -86,6 +86,7 @@ def test_what_is_kept_is_loaded_again(filled: tuple[Path, Path]) -> None:
     assert called(*filled) == ([3.0, 4.5], [1, 1], str(cache / "numba" / compiled_digest()[:16]), "")
 
 
+@pytest.mark.full
 def test_an_edit_of_a_plugin_compiles_the_plugin_again_and_nothing_of_ours(module: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     (module / "factor.py").write_text("FACTOR = 2\n")
@@ -133,6 +134,7 @@ def test_without_any_folder_functions_are_compiled_all_the_same(module: Path, tm
     without_files_kept(module, tmp_path / "file", f"import tempfile\ntempfile.tempdir = {str(tmp_path / 'file')!r}\n")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_keeps_nothing_and_breaks_nothing(module: Path, tmp_path: Path) -> None:
     program = (
@@ -148,6 +150,7 @@ def test_a_full_disk_keeps_nothing_and_breaks_nothing(module: Path, tmp_path: Pa
     assert not kept(tmp_path / "cache")
 
 
+@pytest.mark.full
 def test_locators_that_the_user_names_stay(module: Path, tmp_path: Path) -> None:
     environment = variables(module, tmp_path / "cache") | {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
     subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True)

@@ -64,6 +64,7 @@ def test_an_edited_or_added_helper_changes_it_and_taking_it_back_restores_it(tak
     assert taken() != added
 
 
+@pytest.mark.full
 def test_what_comes_after_computing_does_not_change_it(taken):
     before = taken()
     for file in ("cli/info", "reports/leaderboard", "certificates/search", "tracking/history", "store/store"):
@@ -144,6 +145,7 @@ def test_plugins_and_their_helpers_are_in_their_own_without_being_imported(taken
     assert taken() == ours
 
 
+@pytest.mark.full
 def test_extension_modules_and_data_of_plugins_are_part_of_it(taken):
     package = plugin(taken.site)
     tag = sysconfig.get_config_var("EXT_SUFFIX")
@@ -205,6 +207,7 @@ def test_what_is_left_out_is_there():
     assert all((PACKAGE / name).exists() for name in (*digest.AFTERWARDS, *digest.POPULATIONS, *digest.COMPILED_TOO))
 
 
+@pytest.mark.full
 def test_what_is_compiled_is_compiled_again_after_edits_of_what_it_is_made_from_alone(taken):
     before = taken("compiled")
     append(taken.copy / "aggregators" / "rates.py")
@@ -229,6 +232,7 @@ AROUND = {"rankbench.core.component", "rankbench.errors", "rankbench.core.runtim
 """What such modules import beside what is compiled: a class of components, errors, what settles numba."""
 
 
+@pytest.mark.full
 def test_what_is_compiled_is_made_of_nothing_else_of_ours():
     """The sources of machine code are named by their place; here all imports are read by the parser."""
     counted, compiling = set(digest.compiled_sources(PACKAGE)), 0

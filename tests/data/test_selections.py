@@ -270,6 +270,7 @@ def test_nothing_is_left():
         load_selections(table.clear().lazy())
 
 
+@pytest.mark.full
 @needs("yandex-clicks/trainSample", "yandex-clicks/testSample")
 def test_the_real_sessions():
     log = load_selections(get(Dataset, "yandex-clicks").scan(), several="first")

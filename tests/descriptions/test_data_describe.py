@@ -215,6 +215,7 @@ def test_shards_hold_the_same(tmp_path):
     assert describe(again) == describe(validate("selections", table().lazy()))
 
 
+@pytest.mark.full
 @needs("yandex-clicks/trainSample", "yandex-clicks/testSample")
 def test_the_real_sessions():
     dataset = get(Dataset, "yandex-clicks")

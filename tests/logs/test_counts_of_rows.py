@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from data_files import stored
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,7 +116,7 @@ def test_histories_are_those_of_as_many_votes() -> None:
     assert found.table.equals(each.table)
 
 
-@pytest.mark.parametrize("method", ["", "win-rate"])
+@pytest.mark.parametrize("method", part_of(["win-rate", ""]))
 def test_audits_are_those_of_as_many_votes(method: str) -> None:
     rng = np.random.default_rng(2)
     judged = CITATIONS.with_columns(

@@ -134,6 +134,7 @@ def test_a_command_that_cannot_be_imported_names_its_distribution(rankbench):
     assert "Traceback" not in shown.stderr
 
 
+@pytest.mark.full
 def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
     source = GOOD.replace("halved", "later")
     requires = ("numpy>=2", "rankbench>=97,<98")

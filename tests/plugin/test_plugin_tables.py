@@ -117,6 +117,7 @@ def test_a_wrong_row_is_named(run, ratings: Path, row: str, place: str, complain
     assert not (ratings.parent / "shards").exists()
 
 
+@pytest.mark.full
 def test_it_becomes_shards_with_every_row_once(run, ratings: Path, tmp_path: Path) -> None:
     done = run("data", "convert", "ratings.csv", "shards", "--shards", "2")
     assert done.returncode == 0, done.stderr
@@ -146,6 +147,7 @@ Ratings.judgments, Ratings.as_judgments = ("comparisons",), as_judgments
 '''
 
 
+@pytest.mark.full
 def test_ratings_that_stand_for_votes_are_ranked_and_judged_as_these_votes(site, ratings, tmp_path) -> None:
     judged = tmp_path / "judged"
     shutil.copytree(site, judged)

@@ -172,6 +172,7 @@ def test_a_log_of_one_query_has_repetitions_that_differ_and_the_corrected_interv
     assert rows["rank_high"].max() > rows["rank_low"].min()
 
 
+@pytest.mark.full
 def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
     rng = np.random.default_rng(1)
     parts = ["train"] * 300 + ["test"] * 100
@@ -314,6 +315,7 @@ def test_who_may_compete_on_what():
     assert "takes selections" in protocol.refusal(manager.get(Dataset, "web10k-like"))
 
 
+@pytest.mark.full
 @pytest.mark.skipif(
     not (Path(os.environ.get("RANKBENCH_DATA", "/nowhere")) / "yandex-clicks").is_dir(),
     reason="RANKBENCH_DATA is not set or lacks yandex-clicks",

@@ -318,6 +318,7 @@ class Forest(rankbench.Method):
 """
 
 
+@pytest.mark.full
 def test_a_learner_of_labels_of_another_distribution_competes(tmp_path):
     """As LightGBM's does (plugins/rankbench-peers): in a worker of its own, with the same labels."""
     install_plugin(tmp_path / "site", "foreign", "foreign = foreign", foreign=FOREIGN + hook("Forest"))

@@ -74,6 +74,7 @@ def test_margins_are_those_of_a_fit_to_earlier_games(made: Prepared) -> None:
     np.testing.assert_allclose(np.sort(margins[rows]), np.sort(expected[ahead]), atol=1e-4)
 
 
+@pytest.mark.full
 def test_the_future_changes_no_margin_of_the_past(made: Prepared) -> None:
     steps, items = unpack_steps(made.arrays), unpack_items(made)
     cut = steps.up_to(5)

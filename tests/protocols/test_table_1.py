@@ -280,11 +280,13 @@ def check_leaking(ns):
         assert difference.mean() < -2.145 * difference.std(ddof=1) / np.sqrt(15) * widening(15, Table1.test_share)
 
 
+@pytest.mark.full
 @REAL
 def test_real_ratings_without_leakage():
     check_leak_free([20_000])
 
 
+@pytest.mark.full
 @REAL
 def test_real_ratings_with_leakage():
     check_leaking([20_000])

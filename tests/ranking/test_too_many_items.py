@@ -79,7 +79,7 @@ def test_others_rank_any_number(name: str) -> None:
     assert rankbench.aggregate(tied, name, columns="time=").table.height == M
 
 
-@pytest.mark.parametrize("name", ["win-rate", "elo", "bradley-terry", "bradley-terry:penalty=firth"])
+@pytest.mark.parametrize("name", part_of(["bradley-terry:penalty=firth", "win-rate", "elo", "bradley-terry"]))
 def test_intervals_of_votes_take_no_matrix(name: str) -> None:
     """A chain: nobody has the ten votes that an interval takes, and every item is on one scale."""
     found = rankbench.aggregate(chain(M), name, columns="time=", intervals="auto", replicates=2)

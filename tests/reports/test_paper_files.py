@@ -264,6 +264,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_runs_have_the_values_of_trec_eval_and_are_read_again(run: Path) -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval")
     trec = run / "trec"

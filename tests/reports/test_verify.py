@@ -243,6 +243,7 @@ def test_blocks_come_out_again(folder: Path) -> None:
     assert "6 of 6 cells are equal to the byte" in found.shown[0]
 
 
+@pytest.mark.full
 def test_forged_rows_are_found_by_computing_them_again(copy: Path) -> None:
     """Rows, report and digests that all agree with each other: only a second computation tells that they are forged."""
     losses = pl.read_parquet(copy / "rows" / "losses.parquet")

@@ -138,6 +138,7 @@ def says_who_made_each_row(world: World) -> None:
         assert f"- plugin {name}, with a part in `{label}`; code digest `{facts['plugins'][name]}`" in page  # type: ignore[index]
 
 
+@pytest.mark.full
 def test_an_edited_plugin_voids_its_own_cells_and_no_others(world: World) -> None:
     says_who_made_each_row(world)
     before, codes = world.cells(), world.facts()["plugins"]

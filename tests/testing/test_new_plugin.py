@@ -91,6 +91,7 @@ def test_a_component_of_each_kind_is_added_to_a_package(written):
     assert '"numba>=0.63"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 def test_tests_of_added_components_pass(tmp_path):
     folder = write_plugin("rankbench-made-loss", "loss", tmp_path)
     for kind in ("loss", "model", "suite"):

@@ -155,6 +155,7 @@ def test_the_same_log_is_equal_in_any_order(tmp_path: Path) -> None:
     assert Comparison("", "", tuple(changes), "0", ALPHA).exit_code == 0
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_resamples")
 def test_what_is_new_gone_or_elsewhere_is_named(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(4), 6, 800, 400)
@@ -201,6 +202,7 @@ def test_judges_count_as_wholes_and_votes_are_said_to_be_independent(tmp_path: P
     assert widths[0] > 1.1 * widths[1]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_resamples")
 def test_from_the_command_line(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(7), 6, 3000, 3000, moved=-2.0)

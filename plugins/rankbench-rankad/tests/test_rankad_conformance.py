@@ -12,16 +12,15 @@ from rankbench_rankad.rank_ad import RankAD
 from rankbench_rankad.readers import CsvPoints, NpzPoints, ParquetPoints
 from rankbench_rankad.simulator import KnownDensity
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "quick"
 
 
 @parametrize_with_checks(
     [
-        RankAD(),
-        *([RankAD(anchored=True, calibration=0.25)] if FULL else []),
+        *([RankAD(), RankAD(anchored=True, calibration=0.25)] if FULL else [RankAD(folds=2)]),
         KnnDistance(),
         OneClassSvm(),
-        IsolationForest(),
+        IsolationForest() if FULL else IsolationForest(trees=20),
         LocalOutlierFactor(),
         NpzPoints(),
         CsvPoints(),

@@ -127,6 +127,7 @@ def test_tables_of_other_features_are_refused(run, tables, tmp_path):
     assert "its features (a, c) differ from the features of" in shown.stderr
 
 
+@pytest.mark.full
 def test_the_readmes_example_does_what_it_says():
     text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     names = {}

@@ -57,6 +57,7 @@ def test_the_bound_is_the_least_deviation_with_its_chance():
     assert deviation_bound(4 * n, d, radius, delta) < eps < deviation_bound(n, d, 2 * radius, delta)
 
 
+@pytest.mark.full
 def test_mcdiarmid_holds_for_pairs_of_known_densities():
     """The part of Lemma 2 at one function: pairs ordered by the density, which are independent of other points."""
     n, radius, draws = 60, 2.0, 400

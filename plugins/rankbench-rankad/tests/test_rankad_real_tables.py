@@ -12,7 +12,7 @@ from rankbench_rankad.roc import auc
 
 N = 2000
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "quick"
 
 SEEDS = range(2 if FULL else 1)
 """Splits of a table: a quick run of the tests tries one, of every third table."""

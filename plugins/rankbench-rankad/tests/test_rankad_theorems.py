@@ -76,6 +76,7 @@ def test_the_learned_order_approaches_that_of_the_density():
     assert agreement[-1] > 0.9
 
 
+@pytest.mark.full
 def test_theorem_3_bounds_the_mass_scored_far_below_the_mth_point():
     """With a bound that says something: few landmarks, many points; 40 draws at delta = 0.05."""
     n, m, gamma, delta, l2 = 6000, 300, 0.1, 0.05, 1e-2
