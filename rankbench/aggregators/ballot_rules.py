@@ -89,8 +89,11 @@ class Plurality(BallotRule):
 
     name: ClassVar[str] = "plurality"
     unit: ClassVar[str] = "share of first places"
-    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     source: ClassVar[str] = "[T06]_"
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and the largest score of any judgments."""
+        return 0.0, 1.0
 
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
         """Return the shares of first places, shape (m,)."""

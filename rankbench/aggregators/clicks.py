@@ -66,8 +66,11 @@ class ClickThroughRate(CompiledClicks):
 
     name: ClassVar[str] = "click-through-rate"
     unit: ClassVar[str] = "clicks a list that shows it"
-    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     source: ClassVar[str] = "Joachims, Granka, Pan, Hembrooke and Gay 2005 (position bias)"
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and the largest score of any judgments."""
+        return 0.0, 1.0
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
@@ -78,6 +81,10 @@ class ClickThroughRate(CompiledClicks):
 
 class PositionCorrected(CompiledClicks):
     """An aggregator of clicks to which positions that nobody clicked say nothing."""
+
+    def bounds(self) -> tuple[float, None]:
+        """Return 0, and no largest score."""
+        return 0.0, None
 
     def observed(self, selections: Selections) -> NDArray[np.bool_]:
         """Return which positions shown have clicks in some list, shape (P,)."""
@@ -157,9 +164,12 @@ class Cascade(CompiledClicks):
 
     name: ClassVar[str] = "cascade"
     unit: ClassVar[str] = "chance of a click"
-    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     source: ClassVar[str] = "[DMJ13]_ section 5.2; Chapelle, Metzler, Zhang and Grinspan 2009"
     stops: ClassVar[bool] = True
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and the largest score of any judgments."""
+        return 0.0, 1.0
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""

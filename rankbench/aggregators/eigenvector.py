@@ -75,6 +75,10 @@ class PageRank(CountAggregator):
 
     damping: float = Field(default=0.85, ge=0, le=0.999, description="Probability to follow a loss, d.")
 
+    def bounds(self) -> tuple[float, None]:
+        """Return 1 - d, which every item has from walkers that go anywhere, and no largest score."""
+        return 1 - self.damping, None
+
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), from the linear system."""
         m = counts.m

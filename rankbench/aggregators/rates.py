@@ -56,9 +56,12 @@ class Borda(CountAggregator):
 
     name: ClassVar[str] = "borda"
     unit: ClassVar[str] = "share of judgments won less lost"
-    bounds: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
     source: ClassVar[str] = "[DMJ13]_ section 5.1, Borda count"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and the largest score of any judgments."""
+        return -1.0, 1.0
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the Borda counts, shape (m,)."""
@@ -101,9 +104,12 @@ class WinRate(CountAggregator):
 
     name: ClassVar[str] = "win-rate"
     unit: ClassVar[str] = "share of wins less one half"
-    bounds: ClassVar[tuple[float, float] | None] = (-0.5, 0.5)
     source: ClassVar[str] = "[DMJ13]_ section 5.1, budgeted aggregation"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and the largest score of any judgments."""
+        return -0.5, 0.5
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the win rates less one half, shape (m,)."""
@@ -206,6 +212,10 @@ class Budgeted(CountAggregator):
     name: ClassVar[str] = "budgeted"
     source: ClassVar[str] = "[DMJ13]_ section 5.1, budgeted aggregation; [AS11]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and the largest score of any judgments."""
+        return -0.5, 0.5
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the chances less one half, shape (m,)."""

@@ -67,8 +67,6 @@ class Aggregator(Component):
         Whether the structure is made from the labels instead of the judgments; order k means nothing then.
     unit : str
         Unit of its scores, as ``log-odds``; empty: bare numbers.
-    bounds : (float, float) or None
-        Smallest and largest score of any votes, where scores are means: intervals stay inside. None: no bounds.
     most_items : int or None
         Most items that it can rank, for those that fill an m x m matrix; None: no limit.
     stated : bool
@@ -81,7 +79,6 @@ class Aggregator(Component):
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False
     unit: ClassVar[str] = ""
-    bounds: ClassVar[tuple[float, float] | None] = None
     most_items: ClassVar[int | None] = None
     stated: ClassVar[bool] = False
 
@@ -111,6 +108,10 @@ class Aggregator(Component):
     def score_unit(self) -> str:
         """Return what the scores are in with these parameters, `unit` unless a class says otherwise."""
         return self.unit
+
+    def bounds(self) -> tuple[float | None, float | None]:
+        """Return the smallest and the largest score of any judgments, which intervals do not leave; None: no bound."""
+        return None, None
 
     def only_differences(self) -> bool:
         """Return whether scores tell differences alone, and their mean nothing: log-odds, unless a class says more."""

@@ -195,7 +195,7 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
             less_known_mean(scores[None], scales, known)[0],
         )
     at = log.items.index(item)
-    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units, aggregator.bounds)
+    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units, aggregator.bounds())
     # Items with few votes, and items on another scale, may hold any place.
     kept = np.flatnonzero(known & (scales == scales[at]))
     some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.of_variance[kept])

@@ -112,7 +112,7 @@ def with_covariance(
     errors: RangeErrors | None = None,
     *,
     relative: bool = True,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float | None, float | None] = (None, None),
 ) -> ItemRanking:
     """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
 
@@ -124,8 +124,8 @@ def with_covariance(
         That rank ranges rest on: by default the covariance, with the degrees of freedom of the units.
     relative : bool
         Scores tell differences alone: they are told from the mean score of the items of a scale that have an interval.
-    bounds : (float, float), optional
-        Of the scores: see `rankbench.interfaces.aggregator.Aggregator`.
+    bounds : (float or None, float or None)
+        Of the scores: see `rankbench.interfaces.aggregator.Aggregator.bounds`.
     """
     own, enough = covariance, judged_enough(units)
     if relative:
@@ -145,7 +145,7 @@ def with_draws(
     *,
     known: bool,
     relative: bool,
-    bounds: tuple[float, float] | None,
+    bounds: tuple[float | None, float | None],
 ) -> tuple[ItemRanking, list[str]]:
     """Return a ranking of many items with intervals by draws of the errors of scores, (K, m) at a time; and a note.
 
@@ -269,7 +269,7 @@ def rank(
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
         return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
     units, many = log.units, len(scores) > LARGEST
-    relative, bounds = aggregator.only_differences(), aggregator.bounds
+    relative, bounds = aggregator.only_differences(), aggregator.bounds()
     if by_formula(intervals, aggregator):
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
@@ -283,7 +283,9 @@ def rank(
         covariance, more = log.covariance(aggregator, scores)
         errors = log.range_errors(aggregator, scores, covariance, 0, seed)
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
-        ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, relative=relative)
+        ranking = with_covariance(
+            log.items, scores, scales, covariance, units, deviations, errors, relative=relative, bounds=bounds
+        )
         ranking, profiled = with_likelihood(ranking, log, aggregator)
         return ranking, [*notes, *more, *interval_notes(log), *profiled]
     drawn = log.replicates(aggregator, scores, resamples, seed)

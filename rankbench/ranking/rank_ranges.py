@@ -13,7 +13,7 @@ from rankbench.errors import InputError
 from rankbench.ranking.sampling_units import Units, freedom_of, judged_enough
 from rankbench.stats.best import possible_best
 from rankbench.stats.contrast_columns import AllPairs
-from rankbench.stats.contrasts import rank_ranges_of_signs, within_range
+from rankbench.stats.contrasts import above_least, rank_ranges_of_signs, within_range
 from rankbench.stats.multiple_tests import told_apart
 from rankbench.stats.simultaneous import FEW
 
@@ -70,7 +70,7 @@ def score_intervals(
     scores: NDArray[np.float64],
     se: NDArray[np.float64],
     units: Units,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float | None, float | None] = (None, None),
     level: float = 0.95,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the items' own intervals by Student's t, shapes (m,); nan where nothing is known.
@@ -78,13 +78,15 @@ def score_intervals(
     Degrees of freedom are one fewer than the effective number of units behind the item's variance.
     An item has no interval if fewer than ten votes (or three units) judged it, or if its score is
     the same in all resamples: what always happened in a few votes need not always happen.
-    One that would leave the bounds of the scores is Wilson's: see `rankbench.stats.contrasts.within_range`.
+    One that would leave the bounds of the scores is a score interval: see `rankbench.stats.contrasts.within_range` and
+    `rankbench.stats.contrasts.above_least`.
     """
     from scipy.special import stdtrit
 
     known = judged_enough(units) & (se > _unit(scores))
     half = np.where(known, -stdtrit(freedom_of(units), (1 - level) / 2) * se, np.nan)
-    return within_range(scores, scores - half, scores + half, bounds or (None, None))
+    ends, (least, largest) = (scores, scores - half, scores + half), bounds
+    return above_least(*ends, least) if largest is None and least is not None else within_range(*ends, bounds)
 
 
 class RankRanges(NamedTuple):

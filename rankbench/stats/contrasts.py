@@ -225,6 +225,28 @@ def within_range(
     return np.where(past, first, lower), np.where(past, last, upper)
 
 
+def above_least(
+    mean: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], least: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Return intervals of scores of which only the least value is known, those that would begin below it changed.
+
+    They are the limit of Wilson's interval for a largest value far away, which is the score interval of a Poisson mean:
+    with x the distance from the least value and h the half width,
+
+    .. math:: x + \frac{h^2}{2 x} \mp \sqrt{h^2 + \frac{h^4}{4 x^2}}
+
+    Parameters
+    ----------
+    mean, lower, upper : ndarray of float64, shape (C,)
+        Symmetric intervals.
+    least : float
+    """
+    half, past = (upper - lower) / 2, (lower < least) & (mean > least)
+    more = np.divide(half**2, 2 * (mean - least), out=np.zeros_like(half), where=past)
+    half = np.sqrt(half**2 + more**2)
+    return np.where(past, mean + more - half, lower), np.where(past, mean + more + half, upper)
+
+
 FEWEST_DRAWS = 8
 """With fewer, a resampled standard deviation is too often that of one repetition, which has none."""
 

@@ -11,6 +11,7 @@ from drawn_votes import named, two_items
 from ranked_logs import log_of, rank_items
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.eigenvector import PageRank
 from rankbench.aggregators.rates import Kemeny, WinRate
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import LARGEST_SCORE, ComparisonAggregator
@@ -226,6 +227,15 @@ def test_intervals_of_shares_stay_between_no_wins_and_all(scale):
     assert (ranking.lower > -0.5).all()
     middle = (ranking.lower[1] + ranking.upper[1]) / 2
     assert middle == pytest.approx(ranking.scores[1])  # far from both ends intervals stay symmetric
+
+
+def test_intervals_of_pagerank_stay_above_its_least_score():
+    """By Student's t, the last items' intervals begin below 1 - d, which each item has, and some below 0."""
+    votes = drawn(np.linspace(4, -4, 6), 60, np.random.default_rng(6))
+    ranking = rank_items(votes, PageRank())
+    assert np.isfinite(ranking.lower).all()
+    assert (ranking.lower > 0.15).all()
+    assert (ranking.upper - ranking.scores > 1.2 * (ranking.scores - ranking.lower)).any()
 
 
 def by_wilson(won: int, n: int) -> tuple[float, float]:

@@ -11,12 +11,14 @@ from amounts import examples, trials
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
 from test_stats_bootstrap import effects
 
 from rankbench.stats import contrast_columns as module
 from rankbench.stats.bootstrap import Crossed, crossed, widened_for_overlap, widening
 from rankbench.stats.contrast_columns import AllPairs, ArmContrast, ContrastMatrix, DenseColumns, VarianceSources
 from rankbench.stats.contrasts import (
+    above_least,
     contender_rank_ranges,
     contrasts,
     contrasts_over_draws,
@@ -401,6 +403,21 @@ def test_an_interval_of_a_share_that_would_leave_the_range_is_wilsons(
         ci = stats.binomtest(wins, votes).proportion_ci(level, method="wilson")
         expected = low + 3 * ci.low, low + 3 * ci.high
     assert (found[0][0], found[1][0]) == pytest.approx(expected, abs=1e-9)
+
+
+@given(events=st.integers(1, 60), low=st.sampled_from([0.0, -2.0]), level=st.sampled_from([0.8, 0.99]))
+def test_an_interval_that_would_begin_below_the_least_value_is_the_score_interval_of_a_poisson_mean(
+    events: int, low: float, level: float
+) -> None:
+    """Its ends are the means from which so many events are z standard deviations away."""
+    z = stats.norm.ppf(0.5 + level / 2)
+    given_ends = low + events - z * math.sqrt(events), low + events + z * math.sqrt(events)
+    found = above_least(*(np.array([x]) for x in (low + events, *given_ends)), low)
+    if given_ends[0] < low:
+        ends = [brentq(lambda mean, side=side: mean + side * z * math.sqrt(mean) - events, 0, 1e4) for side in (1, -1)]
+        assert (found[0][0] - low, found[1][0] - low) == pytest.approx(ends, abs=1e-9)
+    else:
+        assert (found[0][0], found[1][0]) == given_ends
 
 
 @pytest.mark.parametrize("draws", [2, 3, 4])

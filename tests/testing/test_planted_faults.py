@@ -103,7 +103,8 @@ class VotesFirstFavored(Votes):
 
 @fails("within-the-declared-range")
 class VotesOutOfBounds(Votes):
-    bounds = (0.0, 1.0)
+    def bounds(self):
+        return 0.0, None
 
 
 @fails("winners-are-first")

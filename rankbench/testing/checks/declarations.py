@@ -242,9 +242,7 @@ def within_the_declared_range(subject: Subject) -> None:
     """No value of a loss, and no score of an aggregator, leaves its `bounds`; these do not leave a loss's `range`."""
     it = subject.it
     if subject.kind == "aggregator":
-        if it.bounds is None:
-            raise CheckSkipped("it declares no bounds")
-        low, high = it.bounds
+        low, high = (-sign * math.inf if end is None else end for sign, end in zip((1, -1), it.bounds(), strict=True))
         values = [(call.label, outputs(call)[0]) for call in calls(subject)]
     else:
         low, high = it.bounds()
