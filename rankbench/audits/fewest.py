@@ -19,7 +19,7 @@ from rankbench.audits.fewest_exact import (
 )
 from rankbench.audits.information import MOST_ITEMS
 from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
-from rankbench.core.text import count_text
+from rankbench.core.text import count_text, percent_text
 from rankbench.interfaces.aggregator import CountAggregator
 
 
@@ -160,10 +160,9 @@ def _answer(
         return _probe(noun, answer, facts={"of": total, "proved_bound": bound})
     known = f"no smaller number does (proved); the minimum is {count}" if bound == count else "the minimum is unknown"
     known += f", but at least {bound} (proved)" if 1 < bound < count else ""
-    share = 100 * count / total
     answer = (
-        f"the removal of {count_text(count, noun)} of {total:,} ({share:.2g}%) puts {names[found.rival]} above "
-        f"{names[first]}; {known}"
+        f"the removal of {count_text(count, noun)} of {total:,} ({percent_text(count / total)}) puts "
+        f"{names[found.rival]} above {names[first]}; {known}"
     )
     facts = {"removed": count, "of": total, "proved_bound": bound, "proved": bound == count}
     return _probe(noun, answer, facts={**facts, "rival": names[found.rival]}, table=table)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.social_choice import lead_table, smith_set
 from rankbench.audits.probe import ENOUGH, SIMULATED, Probe, VoteBoard, simulated_p
-from rankbench.core.text import first_of
+from rankbench.core.text import first_of, percent_text
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
@@ -189,7 +189,7 @@ def _test(board: VoteBoard, among: _Compared, found: Mapping[str, NDArray[np.flo
     p = simulated_p(extreme)
     return (
         p,
-        f"{observed} of {len(tested)} tested rules put another item first; as many or more do on {100 * p:.2g}% of "
+        f"{observed} of {len(tested)} tested rules put another item first; as many or more do on {percent_text(p)} of "
         "boards simulated from one order of strengths",
     )
 

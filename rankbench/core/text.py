@@ -296,6 +296,17 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{float(text):.0f}" if whole else text
 
 
+def percent_text(share: float) -> str:
+    """Return a share in percent, with two significant digits.
+
+    Examples
+    --------
+    >>> [percent_text(share) for share in (0.00152, 0.625, 0.999, 1)]
+    ['0.15%', '62%', '100%', '100%']
+    """
+    return f"{float(f'{100 * share:.2g}'):g}%"
+
+
 def mean_text(value: float) -> str:
     """Return a mean with four decimals, or two significant digits where four would look like 0 but for rounding."""
     return significant(value, 2) if 1e-12 < abs(value) < 5e-5 else number(value)

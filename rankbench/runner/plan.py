@@ -116,7 +116,7 @@ def make_plan(
     experiments = added(suite.experiments, [sources[source_index[e.name]].protocol for e in suite.experiments], extra)
     protocols = [sources[source_index[e.name]].protocol for e in experiments]
     checked = [check_experiment(e, protocol) for e, protocol in zip(experiments, protocols, strict=True)]
-    checked = _selected(suite.name, experiments, checked, part)
+    checked = _selected(suite, experiments, checked, part)
     _check_size([(e, sources[source_index[e.name]], found) for e, found in zip(experiments, checked, strict=True)])
     for experiment, (competing, metrics, losses) in zip(experiments, checked, strict=True):
         if not competing:
@@ -202,9 +202,15 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, CheckedExperiment]]
 
 
 def _selected(
-    suite: str, experiments: Sequence[Experiment], checked: Sequence[CheckedExperiment], part: SuitePart
+    suite: Suite, experiments: Sequence[Experiment], checked: Sequence[CheckedExperiment], part: SuitePart
 ) -> list[CheckedExperiment]:
-    """Return experiments with the contenders and n that are selected; raise `SpecError` for a pattern without any."""
+    """Return experiments with the contenders and n that are selected.
+
+    Raises
+    ------
+    SpecError
+        A pattern has none, or none of what a run adds to the suite is selected.
+    """
     found = []
     for experiment, whole in zip(experiments, checked, strict=True):
         competing = []
@@ -218,12 +224,27 @@ def _selected(
     for pattern in part.only:
         if not any(in_gate([pattern], *place) for place in places):
             known = nearest(pattern, ["/".join(place) for place in places])
-            raise SpecError(f"{option('only', pattern)}: suite {suite!r} has no such contender{known}")
+            raise SpecError(f"{option('only', pattern)}: suite {suite.name!r} has no such contender{known}")
     if not any(one.competing for one in found):
         raise SpecError(
-            f"no contender of suite {suite!r} that {option('only')} names has an n that {option('n')} names"
+            f"no contender of suite {suite.name!r} that {option('only')} names has an n that {option('n')} names"
+        )
+    if (added := _added(suite, experiments, checked)) and not _added(suite, experiments, found):
+        raise SpecError(
+            f"{option('only')} leaves out all that {option('extra')} adds; select it too: {option('only', added[0])}"
         )
     return found
+
+
+def _added(suite: Suite, experiments: Sequence[Experiment], checked: Sequence[CheckedExperiment]) -> list[str]:
+    """Return the places of contenders that are not the suite's own."""
+    own = [len(experiment.contenders) for experiment in suite.experiments]
+    return [
+        f"{experiment.name}/{one.label}"
+        for experiment, first, whole in zip(experiments, own, checked, strict=True)
+        for one in whole.competing
+        if one.order >= first
+    ]
 
 
 class Competitor(NamedTuple):

@@ -170,6 +170,8 @@ def _pairs(
             if same[0] and (gone := base.done - head.done):
                 why = f"{len(gone)} of {count_text(len(base.done), 'repetition')} are gone"
                 apart.append(ChangeEstimate(untested(f"{place}: {why}", label)))
+            if same[0] and (more := head.done - base.done):
+                notes.append(f"new: {place}, {len(more)} of {count_text(len(head.done), 'repetition')}")
         elif base.racing and head.status == "pending":
             apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
         elif base.racing:
@@ -179,7 +181,7 @@ def _pairs(
         else:
             became = head.status if head.status == base.status else f"{head.status} (was {base.status})"
             notes.append(f"{became}: {place}, {label}")
-    return pairs, apart, notes
+    return pairs, apart, [*dict.fromkeys(notes)]
 
 
 def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterator[ChangeEstimate]:

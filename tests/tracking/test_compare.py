@@ -234,7 +234,9 @@ def test_repetitions_that_are_gone_are_not_tested() -> None:
     assert [one.verdict for one in changes] == ["not tested", "equal"]
     assert changes[0].where == "e, n = 100: 3 of 5 repetitions are gone"
     assert Comparison("b", "h", tuple(changes), "0", ALPHA).exit_code == 3
-    assert only(fewer, base).verdict == "equal"
+    changes, notes = quality_changes(fewer, base, Family(NONE, (), ALPHA))
+    assert [one.verdict for one in changes] == ["equal"]
+    assert notes == ["new: e, n = 100, 3 of 5 repetitions"]
     assert only(base, MadeResults({"a": losses[:2]}, seed=8)).verdict == "not significant"
 
 
