@@ -12,7 +12,9 @@ import pytest
 from small_suites import suite_text
 
 from rankbench.core import code_digest as digest
-from rankbench.data.readings.formats import known_formats
+from rankbench.data.readers.csv import CsvReader
+from rankbench.data.readings.formats import broken_formats, known_formats
+from rankbench.data.readings.question import columns_question
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.baselines import LinearModel
@@ -134,6 +136,9 @@ def test_a_format_shows_its_columns_and_a_broken_one_hides_no_other(rankbench, r
     assert tomllib.loads(shown.partition("reading file:")[2])["columns"] == {"winner": "one", "loser": "two"}
     assert rankbench("info", "bad").exit_code == 2
     assert list(known_formats()) == ["good"]
+    assert broken_formats() == " (broken formats: bad; see `rankbench list formats`)"
+    (tmp_path / "some.csv").write_text("a,b\nx,y\n")
+    assert "not known (broken formats: bad;" in str(columns_question(CsvReader().raw(tmp_path / "some.csv"), []))
 
 
 def test_foreign_control_characters_are_not_printed(rankbench, registered):

@@ -114,6 +114,23 @@ def test_abif_that_is_refused(tmp_path: Path, line: str, said: str) -> None:
         rankbench.scan(path).collect()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "row"),
+    [
+        ("town.abif", "2: B > C\n1: #A > B\n", 2),
+        ("town.cvotes", "A > B\n#A > C\n", 2),
+        ("town.cvotes", "A > B #and C\n", 1),
+        ("town.blt", '2 1\n1 1 2 0\n0\n#A\n"B"\n"a town"\n', 4),
+    ],
+)
+def test_what_may_be_a_comment_or_a_name_is_refused(tmp_path: Path, name: str, text: str, row: int) -> None:
+    with rejected(said="may be a comment, or a name", path=written(tmp_path / name, text), row=row):
+        rankbench.scan(tmp_path / name).collect()
+    read = written(tmp_path / name, text.replace("#A", "[#A]" if "abif" in name else "# A").replace("#and", "# and"))
+    if not name.endswith("blt"):
+        rankbench.scan(read).collect()
+
+
 @pytest.mark.parametrize("name", ["town.txt", "town.csv", "town.dat", "town"])
 def test_ballots_are_known_by_their_first_line(tmp_path: Path, name: str) -> None:
     assert choose_reader(written(tmp_path / name, "# a town\n=A:[Ann]\n42:A>B\n")).name == "abif"

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.readers.ballots import ballot_table
-from rankbench.data.readers.text_lines import numbered_lines
+from rankbench.data.readers.text_lines import numbered_lines, uncommented
 from rankbench.data.tables.checks import TableReader
 from rankbench.data.tables.orders import NO_CHOICES
 from rankbench.errors import InputError
@@ -52,13 +52,17 @@ class AbifReader(TableReader):
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line that is no comment, no name and no remark is a ballot of names."""
-        lines = map(_uncommented, head.decode("utf-8", "replace").splitlines())
+        texts = head.decode("utf-8", "replace").splitlines()
+        lines = (text[: _comment(text) % (len(text) + 1)].strip() for text in texts)
         first = next((line for line in lines if line and line[0] not in "{="), "")
         return _PLAIN_BALLOT.match(first) is not None and _ABIF_BALLOT.fullmatch(first) is not None
 
     def raw(self, path: Path) -> RawTable:
         """Return the orders; see `Reader.raw`. All of the file is read at once."""
-        numbered = [(number, _uncommented(text)) for number, text in numbered_lines(existing(path), kept=True)]
+        numbered = [
+            (number, uncommented(text, _comment(text), path, number).strip())
+            for number, text in numbered_lines(existing(path), kept=True)
+        ]
         lines = [(number, text) for number, text in numbered if text and not text.startswith("{")]
         names = _declared([(number, text) for number, text in lines if text.startswith("=")], path)
         rankings, counts, rated = list[list[list[str]]](), list[int](), False
@@ -88,11 +92,11 @@ class _Choice:
     sign: str
 
 
-def _uncommented(text: str) -> str:
-    """Return a line of ABIF without its comment; what an open bracket or quote leaves is no comment."""
+def _comment(text: str) -> int:
+    """Return where the comment of a line of ABIF begins, -1 without; what an open bracket or quote leaves is none."""
     found = _UNCOMMENTED.match(text)
     end = found.end() if found else 0
-    return (text[:end] if text[end : end + 1] == "#" else text).strip()
+    return end if text[end : end + 1] == "#" else -1
 
 
 def _bare(token: str) -> str:
@@ -257,7 +261,7 @@ def _cef_lines(path: Path) -> tuple[dict[str, str], list[_Vote]]:
                 what = "is given twice" if key in said else "must stand before the votes"
                 raise InputError(f"the parameter {short_repr(key)} {what}", path=path, row=number)
             said[key] = value
-        elif content := text.partition("#")[0].strip():
+        elif content := uncommented(text, text.find("#"), path, number).strip():
             votes.append(_vote(content, path, number))
     return said, votes
 

@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.readers.text_lines import numbered_lines
+from rankbench.data.readers.text_lines import numbered_lines, uncommented
 from rankbench.data.readers.unpacked import unpacked_name
 from rankbench.data.tables.checks import TableReader
 from rankbench.data.tables.schemas import orders_schema
@@ -234,7 +234,8 @@ class BltReader(TableReader):
     def raw(self, path: Path) -> RawTable:
         """Return the orders; see `Reader.raw`. All of the file is read at once."""
         whole = ((number, text.strip()) for number, text in numbered_lines(existing(path), kept=True))
-        lines = ((number, text) for number, text in whole if text and not text.startswith("#"))
+        whole = ((number, uncommented(text, -1 if text[:1] != "#" else 0, path, number)) for number, text in whole)
+        lines = ((number, text) for number, text in whole if text)
         number, first = next(lines, (1, ""))
         if not re.fullmatch(r"[1-9]\d{0,5}[ \t]+\d{1,6}", first):
             raise InputError(

@@ -108,6 +108,20 @@ def numbered_lines(path: Path, *, kept: bool = False) -> Iterator[tuple[int, str
         yield from enumerate(texts, chunk.line)
 
 
+def uncommented(text: str, at: int, path: Path, number: int) -> str:
+    """Return a line up to its comment, which begins at a ``#``; -1: it has none.
+
+    Raises
+    ------
+    InputError
+        A letter follows: ``#Ann`` may be a name.
+    """
+    if at >= 0 and text[at + 1 : at + 2].isalnum():
+        what = f"{short_repr(text[at:])} may be a comment, or a name: a blank behind the # makes it a comment"
+        raise InputError(what, path=path, row=number)
+    return text[:at] if at >= 0 else text
+
+
 def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path | None) -> None:
     """Raise for the first of the bad rows, or unknown ones, which have the column ``line``.
 

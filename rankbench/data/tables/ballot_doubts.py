@@ -9,8 +9,8 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource
-from rankbench.data.tables.cells import ROW, text_of
-from rankbench.data.tables.doubts import counted_words, first_cells, is_fact, numbers_rows
+from rankbench.data.tables.cells import ROW, cell_at, text_of
+from rankbench.data.tables.doubts import counted_words, first_cells, is_fact, number_forms, numbers_rows
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import has_wildcards, names_text
 
@@ -42,16 +42,10 @@ def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int
     """Return the question of what words among places mean."""
     raw, name = source.raw, found[1]
     shown = counted_words(raw, raw.frame.filter(odd[name]), text_of(name))
-    return raw.at(
-        found[0],
-        Unread(
-            f"the column says {shown}: no numbers",
-            f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out); "
-            f"{option('columns', 'numbers=first')} reads the number that a cell begins with",
-            code="number",
-            column=name,
-        ),
-    )
+    means = f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out)"
+    first = f"{option('columns', 'numbers=first')} reads the number that a cell begins with"
+    step = "; ".join(number_forms(cell_at(raw, *found), source.reading) or [means, first])
+    return raw.at(found[0], Unread(f"the column says {shown}: no numbers", step, code="number", column=name))
 
 
 def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str]) -> None:

@@ -12,7 +12,18 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.tables.cells import EMPTY, NUMBER, cell_at, first_row, form_of, is_flat, is_nothing, says, text_of
+from rankbench.data.tables.cells import (
+    EMPTY,
+    NUMBER,
+    cell_at,
+    first_row,
+    form_of,
+    is_flat,
+    is_nothing,
+    number_of,
+    says,
+    text_of,
+)
 from rankbench.data.tables.times import time_reading
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
@@ -99,10 +110,15 @@ def missing_steps(cell: str, does: str, *, word: bool = False) -> list[str]:
     return [f"{option('words', names_text({'missing': (cell,)}))} {does}"] if plain else []
 
 
-def number_forms() -> str:
-    """Return the options that say how a comma in a number is meant."""
-    forms = (option("columns", f'numbers="{form}"') for form in ("1.234,5", "1,234.5"))
-    return " says how 1234.5 is written, or ".join(forms)
+def number_forms(cell: str, reading: Reading) -> list[str]:
+    """Return the options that say how marks in a number are meant, one for each number that it may be."""
+    marked = re.fullmatch(r"[+-]?\d[\d.,'\s]*[.,'\s]\d+%?", cell) and not form_of(reading)
+    forms = ("1.234,5", "1,234.5", "1 234,5", "1 234.5", "1'234.5") if marked else ()
+    read = dict[float | None, str]()
+    for form in forms:
+        read.setdefault(pl.select(number_of(pl.lit(cell), form)).item(), option("columns", f'numbers="{form}"'))
+    said = ", or ".join(how for number, how in read.items() if number is not None)
+    return [f"{said} says how 1234.5 is written"] if said else []
 
 
 _MEANS = {"tie": "counts them as ties", "last": "places them behind the others"}
@@ -254,10 +270,9 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
     row = raw.collect(raw.frame.select(facts)).row(0)
     for at, cell in enumerate(row):
         if cell is not None:
-            how = option("columns", f'numbers="{("1,234.5", "1.234,5")[at % 2]}"')
             raise Unread(
                 f"{short_repr(cell)} may be a thousand and more, or below a thousand",
-                f"{how} says how 1234.5 is written, or {option('columns', 'numbers=1234.5')}",
+                number_forms(cell, reading)[0],
                 code="number-form",
                 column=texts[at // 2],
             )

@@ -15,7 +15,6 @@ from rankbench.data.tables.cells import (
     EMPTY,
     cell_at,
     first_row,
-    form_of,
     refuse_lists,
     text_of,
     with_joined,
@@ -310,8 +309,8 @@ def _refuse_unread(votes: VoteSource, outcome: VoteOutcome, unread: int, against
 
 def _number_steps(reading: Reading, odd: str) -> list[str]:
     """Return what to say of numbers that are written otherwise, or are words."""
-    if re.fullmatch(r"[+-]?\d+,\d+", odd) and not form_of(reading):
-        return [number_forms()]
+    if forms := number_forms(odd, reading):
+        return forms
     if odd.endswith("%") and reading.has("left_score"):
         return [f"{option('columns', 'numbers=first')} reads the number that a cell begins with"]
     for role in ("points", "preference", "margin"):

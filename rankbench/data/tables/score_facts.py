@@ -195,8 +195,8 @@ def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> No
     if name not in layout.cells:
         raise raw.at(at, InputError(f"{cell} is no name: {NOT_WHOLE}", column=name))
     steps = missing_steps(cell, "if it says that the score is missing")
-    if re.match(r"[+-]?\d+(?:\D\d{3})*[.,]?\d*$", cell) and not form_of(layout.reading):
-        steps = [number_forms()]
+    if forms := number_forms(cell, layout.reading):
+        steps = forms
     elif re.fullmatch(rf"{NUMBER}\D+", cell) and not layout.reading.one("cells"):
         steps = [f"{option('columns', 'cells=first')} reads the number that a cell begins with"]
     if layout.side:
