@@ -24,7 +24,8 @@ from rankbench.data.tables.cells import (
     whole_names,
     with_joined,
 )
-from rankbench.data.tables.doubts import refuse_blanks, refuse_code, refuse_grouped, refuse_odd_time
+from rankbench.data.tables.codes import refuse_code, refuse_odd_time
+from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
 from rankbench.data.tables.schemas import SAYS_NOTHING
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards

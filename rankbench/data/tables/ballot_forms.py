@@ -32,7 +32,8 @@ from rankbench.data.tables.cells import (
     text_of,
     whole_names,
 )
-from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks, refuse_code
+from rankbench.data.tables.codes import refuse_code
+from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks
 from rankbench.data.tables.placed_ballots import of_matrix, of_placed_rows
 from rankbench.data.tables.schemas import NO_NAMES
 from rankbench.errors import InputError, Unread, option

@@ -23,7 +23,8 @@ from rankbench.data.tables.cells import (
     with_joined,
     without_missing,
 )
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_code
+from rankbench.data.tables.codes import refuse_code
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable

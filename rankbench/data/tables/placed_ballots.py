@@ -36,14 +36,10 @@ from rankbench.data.tables.cells import (
     text_of,
     times_of,
 )
-from rankbench.data.tables.doubts import (
-    refuse_alike,
-    refuse_blanks,
-    refuse_code,
-    refuse_grouped,
-    refuse_odd_time,
-)
+from rankbench.data.tables.codes import refuse_code, refuse_odd_time
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped
 from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING
+from rankbench.data.tables.totals import refuse_totals
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import expression_of, fits, has_wildcards, names_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -86,6 +82,10 @@ def of_matrix(source: BallotSource) -> ReadTable:
         list(labels.values()), index=[ROW, *marked, "\0out"], variable_name="\0item", value_name="\0key"
     )
     ballots = _ballots(rows, [ROW], [*marked, "\0out"])
+    there = rows.filter(pl.col("\0key").is_finite())
+    sides = {"\0item": ("item", ()), ROW: ("row", None)}
+    row = (pl.col(ROW) + raw.header + 1).cast(pl.String)
+    refuse_totals(raw, reading, there.select(row, "\0item", value="\0key"), sides)
     names = {f"\0{role}": "query_id" if role == "query" else role for role in columns} | {"\0out": SAYS_NOTHING}
     table = replace(raw, frame=_as_orders(ballots, names), roles=_roles(source, "items"))
     said = [f"{'points' if how == 'points' else 'places'}, a row a ballot", items_text(list(labels.values()))]
@@ -181,6 +181,9 @@ def _long(
     kept = [f"\0{role}" for role in (*keys, *beside)]
     by = [f"\0{role}" for role in keys]
     rows = rows.unpivot(columns, index=[ROW, *kept, "\0item"], variable_name="\0column", value_name="\0key")
+    sides = {f"\0{role}": (role, source.applied.all(role)) for role in (*keys, "item")} | {"\0column": ("column", ())}
+    there = rows.filter(pl.col("\0key").is_finite()).select(*sides, value="\0key")
+    refuse_totals(source.raw, source.reading, there, sides)
     if form == "places":
         whose = [pl.col("\0judge")] if "judge" in keys else []
         rows = rows.with_columns(pl.concat_str([*whose, pl.col("\0column")], separator=" / ").alias("\0judge"))

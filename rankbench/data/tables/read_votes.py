@@ -19,15 +19,10 @@ from rankbench.data.tables.cells import (
     text_of,
     with_joined,
 )
-from rankbench.data.tables.doubts import (
-    blank_cell,
-    first_cells,
-    missing_steps,
-    number_forms,
-    refuse_code,
-    refuse_grouped,
-)
+from rankbench.data.tables.codes import refuse_code
+from rankbench.data.tables.doubts import blank_cell, first_cells, missing_steps, number_forms, refuse_grouped
 from rankbench.data.tables.schemas import LEFT_OUT
+from rankbench.data.tables.totals import refuse_vote_totals
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
     no_flag,
@@ -65,6 +60,7 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     _refuse_unused(raw, joined)
     found = _read_pairs(VoteSource(raw, joined)) if joined.one("loser") else _read_sides(VoteSource(raw, joined))
     columns = {role: names for role, names in said.columns.items() if len(names) > 1}
+    refuse_vote_totals(found)
     return replace(found, reading=found.reading.with_(columns))
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of
-from rankbench.data.tables.doubts import code_question, codes_among, first_cells, looks, shown_columns
-from rankbench.data.tables.score_summaries import summary_of
+from rankbench.data.tables.codes import code_question, codes_among
+from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.data.tables.totals import is_kept, refuse_summary
 from rankbench.errors import Unread, option
-from rankbench.interfaces.reading import Reading, fits, names_text
+from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table_check import RawTable
 
@@ -180,7 +181,7 @@ def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     refuse_codes(raw, reading, sides)
     refuse_index(raw, reading, scores)
     for what, (names, values) in sides.items():
-        refuse_summary(raw, reading, what, names, values)
+        refuse_summary(reading, what, names, values, lambda name: _leaving((name,)))
 
 
 def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:
@@ -226,7 +227,7 @@ def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     place = np.arange(values.shape[1])
     there = place < count[:, None]
     hits = (count > 2) & np.any([((values == place + first) | ~there).all(axis=1) for first in (0, 1)], axis=0)
-    hits &= np.array([not _kept(reading, task) for task in scores.tasks], np.bool_)
+    hits &= np.array([not is_kept(reading, task) for task in scores.tasks], np.bool_)
     if not hits.any() or (hits.all() and scores.all_less):
         return
     rest = values[~hits & (count > 0)]
@@ -245,10 +246,6 @@ def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
         message = f"the task {short_repr(task)} numbers the systems, as a place or an index does"
         step = f"{_leaving((task,))}; {option('columns', names_text({'keep': (task,)}))} says that it is a task"
     raise Unread(message, step, code="index", column=task)
-
-
-def _kept(reading: Reading, name: str) -> bool:
-    return any(fits(name, pattern) for pattern in reading.columns.get("keep", ()))
 
 
 def _leaving(names: tuple[str, ...]) -> str:
@@ -290,7 +287,7 @@ def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str
         ("wide", _errors(names, values), "far smaller than columns with a part of their name; are they their errors?"),
         ("wide", large, f"{_WIDE:g} times as large or as wide as the median column; a {what}, or a size?"),
     ):
-        found = tuple(names[at] for at in np.flatnonzero(odd) if not _kept(reading, names[at]))
+        found = tuple(names[at] for at in np.flatnonzero(odd) if not is_kept(reading, names[at]))
         if found:
             step = f"{_leaving(found)}; {option('columns', names_text({'keep': found}))} says that they are scores"
             message = f"{listed(found[:_NAMED])}: {why}"
@@ -310,36 +307,6 @@ def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.boo
                 both = both[:, ~np.isnan(both).any(axis=0)]
                 found[at] |= both.shape[1] > 1 and bool((both[1] * _SMALL < both[0]).all())
     return found
-
-
-def refuse_summary(
-    raw: RawTable, reading: Reading, what: str, names: Sequence[str], values: NDArray[np.float64]
-) -> None:
-    """Ask about a task or a system that is the mean or the sum of others, as they stand beside it.
-
-    Parameters
-    ----------
-    raw, reading : RawTable, Reading
-    what : {"task", "system"}
-    names : sequence of str, of length n
-    values : ndarray of float64, shape (n, m)
-        The scores of each; nan where one is missing.
-
-    Raises
-    ------
-    Unread
-    """
-    found = summary_of(values, [at for at, name in enumerate(names) if not _kept(reading, name)])
-    if found is None:
-        return
-    name, others = names[found.at], [names[k] for k in range(found.low, found.high) if k != found.at]
-    raise Unread(
-        f"the {what} {short_repr(name)} is the {found.how} of {count_text(len(others), what)}, "
-        f"{short_repr(others[0])} to {short_repr(others[-1])}",
-        f"{_leaving((name,))}; {option('columns', names_text({'keep': (name,)}))} ranks by it, too",
-        code="summary",
-        column=name,
-    )
 
 
 def score_notes(scores: TaskScores) -> list[str]:

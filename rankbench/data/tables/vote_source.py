@@ -18,15 +18,9 @@ from rankbench.data.tables.cells import (
     text_of,
     times_of,
 )
+from rankbench.data.tables.codes import refuse_code, refuse_odd_time
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
-from rankbench.data.tables.doubts import (
-    refuse_alike,
-    refuse_blanks,
-    refuse_code,
-    refuse_grouped,
-    refuse_odd_time,
-    refuse_third,
-)
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, refuse_third
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import VoteOutcome, once_per_cell
 from rankbench.data.tables.vote_sides import TIES
