@@ -33,7 +33,7 @@ from rankbench.data.tables.cells import (
     whole_names,
 )
 from rankbench.data.tables.codes import refuse_code
-from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks
+from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks, refuse_indices
 from rankbench.data.tables.placed_ballots import of_matrix, of_placed_rows
 from rankbench.data.tables.schemas import NO_NAMES
 from rankbench.errors import InputError, Unread, option
@@ -108,6 +108,7 @@ def of_rankings(source: BallotSource) -> ReadTable:
     if isinstance(raw.schema()[name], pl.String):
         _refuse_signs(raw, name, found)
     _refuse_counted(raw, name, found, reading)
+    refuse_indices(found, source.applied, raw, name)
     # A list is one, however short: a text of one name may be several, with a sign between them that is not known.
     is_list = pl.col(name).str.starts_with("[") if raw.schema()[name] == pl.String else pl.lit(value=True)
     facts = raw.frame.select((is_list | (left.list.len() > 1)).any(), (left.list.len() == 0).sum().alias("empty"))

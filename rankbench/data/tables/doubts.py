@@ -192,6 +192,30 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
             )
 
 
+def refuse_indices(names: Sequence[str], reading: Reading, raw: RawTable, column: str) -> None:
+    """Ask where names that are numbers from 0 or 1 may number the entries of a list, or columns, that are not read.
+
+    Raises
+    ------
+    Unread
+    """
+    numbers = [[str(at + first) for at in range(len(names))] for first in (0, 1)]
+    if "name" in reading.words or len(names) < 2 or sorted(names) not in map(sorted, numbers):
+        return
+    schema = raw.schema()
+    texts = first_cells(raw, unread := reading.unread(schema.names()))
+    lists = [name for name in unread if isinstance(schema[name], pl.List)]
+    lists += [name for name, cells in texts.items() if all(re.match(r"\[.*,.*\]$", cell) for cell in cells)]
+    odd = lists or [name for name, cells in texts.items() if not is_fact(cells) and len(set(cells)) > 1]
+    if lists or len(odd) >= len(names):
+        raise Unread(
+            f"{short_repr(column)} holds the numbers {listed(list(names), 6)}: names, or places in {listed(odd)}?",
+            f"write names there, or say {option('words', 'name=*')}: the numbers are names",
+            code="numbers",
+            column=column,
+        )
+
+
 def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> dict[str, list[str]]:
     """Return the first rows of some columns as texts; columns of lists and structs have none."""
     schema = raw.schema()

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import number_of, text_of
+from rankbench.data.tables.doubts import SAMPLED
 from rankbench.data.tables.schemas import GAMES, LEFT_OUT, SHARE
 from rankbench.data.tables.score_summaries import summary_of
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, fits, names_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
-_ROWS, _NAMES, _CELLS = 100_000, 50, 200_000
-"""Most rows, names and cells that are looked at: tables with totals are small."""
+_NAMES, _CELLS = 50, 200_000
+"""Most names and cells that are looked at: tables with totals are small."""
 
 
 def is_kept(reading: Reading, name: str) -> bool:
@@ -81,8 +82,8 @@ def refuse_totals(
     ------
     Unread
     """
-    cells = raw.collect(rows.head(_ROWS + 1))
-    for role, (what, columns) in roles.items() if cells.height <= _ROWS else ():
+    cells = raw.collect(rows.head(SAMPLED))
+    for role, (what, columns) in roles.items() if cells.height < SAMPLED else ():
         others = [name for name in cells.columns if name not in (role, "value")]
         size = cells[role].n_unique()
         if 2 < size <= _NAMES and others and size * cells.select(others).n_unique() <= _CELLS:
@@ -124,16 +125,15 @@ def refuse_vote_totals(found: ReadTable) -> None:
     lost = 1 - won
     if GAMES[0] in names:
         won, lost = (pl.col(GAMES[k]) + pl.col(GAMES[2]) / 2 for k in (0, 1))
-    kept = raw.frame.filter(~pl.col(LEFT_OUT)) if LEFT_OUT in names else raw.frame
-    rows = pl.concat(
-        kept.head(_ROWS + 1).select(
-            *(text_of(key).alias(key) for key in keys),
-            item=text_of(ahead),
-            other=text_of(behind),
-            value=points * votes,
-        )
-        for ahead, behind, points in (("winner", "loser", won), ("loser", "winner", lost))
-    ).filter(pl.col("value") > 0)
+    out = pl.col(LEFT_OUT) if LEFT_OUT in names else pl.lit(value=False)
+    chosen = {"won": won * votes, "lost": lost * votes, "out": out, **{key: text_of(key) for key in keys}}
+    # These are read beside the log: a log of many votes, which has no totals, is read once.
+    some = raw.collect(raw.frame.head(SAMPLED).select(text_of("winner"), text_of("loser"), **chosen))
+    if some.height == SAMPLED:
+        return
+    ways = (("winner", "loser", "won"), ("loser", "winner", "lost"))
+    rows = pl.concat(some.lazy().select(*keys, "out", item=x, other=y, value=points) for x, y, points in ways)
+    rows = rows.filter((pl.col("value") > 0) & ~pl.col("out")).drop("out")
     for key, role in keys.items():
         _refuse_all(raw, reading, rows, key, role)
     if counts or GAMES[0] in names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -20,7 +20,7 @@ from rankbench.data.tables.cells import (
 )
 from rankbench.data.tables.codes import refuse_code, refuse_odd_time
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, refuse_third
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, refuse_indices, refuse_third
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import VoteOutcome, once_per_cell
 from rankbench.data.tables.vote_sides import TIES
@@ -180,7 +180,7 @@ class VoteSource:
         )
         return self.raw.at(row, Unread(f"{short_repr(cell)} is no {what}", step, code="number", column=name))
 
-    def refuse_items(self, out: pl.Expr | None, items: Collection[str]) -> None:
+    def refuse_items(self, out: pl.Expr | None, items: Sequence[str]) -> None:
         """Ask about names of items that say nothing, are flags, are alike, or stand in a third column too."""
         with self.raw.located():  # the names are known when the rows have been checked, or counted
             sides, missing = self.sides, {word.lower() for word in self.reading.words.get("missing", ())}
@@ -191,6 +191,7 @@ class VoteSource:
                 step = option("columns", "left=____,right=____,left_won=____,right_won=____")
                 raise Unread(what, step, code="flags")
             refuse_alike(sorted(items), self.reading, self.raw, sides[0])
+            refuse_indices(items, self.reading, self.raw, sides[0])
             refuse_third(self.raw, sides, items, self.reading)
 
     def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
