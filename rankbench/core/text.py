@@ -381,9 +381,3 @@ def returned_numbers(value: object, what: str) -> Any:
         found = "a masked array" if masked else f"an array of {array.dtype}"
         raise PluginError(f"{what}: returned {found}, not real numbers")
     return array
-
-
-def plain_name(name: str) -> str:
-    """Return a column's name in small letters with its words apart: ``player_1`` of ``Player1`` and of ``player 1``."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d+$)", "_", name.strip())
-    return re.sub(r"[\W_]+", "_", apart.lower())

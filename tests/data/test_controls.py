@@ -98,8 +98,6 @@ def test_transforms_are_of_each_before_the_difference() -> None:
     [
         (("length_left", "length_right"), "length"),
         (("left_length", "right_length"), "length"),
-        (("home_length", "away_length"), "length"),
-        (("length_1", "length_2"), "length"),
         (("model_a_length", "model_b_length"), "length"),
         (("Length A", "Length B"), "Length"),
     ],
@@ -107,6 +105,25 @@ def test_transforms_are_of_each_before_the_difference() -> None:
 def test_sides_are_called_as_people_call_them(names: tuple[str, str], control: str) -> None:
     frame = VOTES.rename({"length_a": names[0], "length_b": names[1]})
     assert [row[0] for row in loaded(frame, control)] == pytest.approx([50, -100, -50, 0])
+
+
+@pytest.mark.parametrize(
+    "names", [("home_length", "away_length"), ("length_1", "length_2"), ("long_x_is", "long_y_is")]
+)
+def test_sides_that_are_called_otherwise_are_asked_about(names: tuple[str, str]) -> None:
+    frame = VOTES.rename({"length_a": names[0], "length_b": names[1]})
+    with rejected(f"has a twin, '{names[1]}'", column=names[0]):
+        loaded(frame, names[0])
+    with rejected("which of .* is of which item is not said: call them as model_a and model_b"):
+        loaded(frame, "long_is" if "long" in names[0] else "length")
+    loaded(frame, ",".join(names))
+
+
+def test_words_of_a_name_may_stand_within() -> None:
+    frame = VOTES.rename({"length_a": "conv_a_tokens", "length_b": "conv_b_tokens"})
+    assert [row[0] for row in loaded(frame, "conv_tokens")] == pytest.approx([50, -100, -50, 0])
+    with rejected("control=.conv_tokens. takes their difference", column="conv_a_tokens"):
+        loaded(frame, "conv_a_tokens")
 
 
 def test_winners_and_losers_have_columns_of_their_own() -> None:

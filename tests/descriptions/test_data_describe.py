@@ -106,13 +106,12 @@ def judged(tmp_path, judges):
 )
 def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, judges, said):
     path = judged(tmp_path, judges)
-    source = open_log(path)
     errors = []
     for use in (
-        lambda: source.counted(describe),
+        lambda: open_log(path).counted(describe),
         lambda: rankbench.aggregate(path, intervals="judges"),
         lambda: rankbench.aggregate(path),
-        lambda: load_votes(source.frame),
+        lambda: load_votes(open_log(path).frame),
     ):
         with pytest.raises(InputError, match=re.escape(said)) as error:
             use()

@@ -150,7 +150,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
         return read
     usual = {role: names for role, names in called.items() if role not in shaped and len(names) == 1}
     source = "told, standard names" if usual else "told"
-    return kind.read(raw, told.with_({**usual, **told.columns}, source=source))
+    return applied(raw, told.with_({**usual, **told.columns}, source=source), [kind])
 
 
 def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tuple[str, str]]]:

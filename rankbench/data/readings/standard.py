@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
 from rankbench.data.tables.doubts import refuse_unread_facts
-from rankbench.data.tables.kinds import beside_of, complete_shapes, roles_of, table_kind_of, table_kinds
+from rankbench.data.tables.kinds import applied, beside_of, complete_shapes, roles_of, table_kinds
 from rankbench.data.tables.schemas import REST
 from rankbench.data.tables.vote_sides import outcome_words
 from rankbench.errors import Unread, option
@@ -128,8 +128,7 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
     if found is None:
         return None
     kind, reading = found
-    table_kind_of(reading, [kind])
-    read = kind.read(raw, reading)
+    read = applied(raw, reading, [kind])
     if not kind.features:
         known = (*read.reading.known, *sorted(read.columns()))
         free = [role for role in (*kind.beside, "metric") if role in roles_of(kind) - {REST, *read.reading.columns}]

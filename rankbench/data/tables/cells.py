@@ -133,7 +133,7 @@ def refuse_no_numbers(raw: RawTable, names: Sequence[str]) -> None:
 
 
 def refuse_lists(raw: RawTable, names: Iterable[str]) -> None:
-    """Refuse lists in columns of single values.
+    """Refuse lists, and bytes, in columns of single values.
 
     Raises
     ------
@@ -141,7 +141,8 @@ def refuse_lists(raw: RawTable, names: Iterable[str]) -> None:
         With the first row that has one.
     """
     schema = raw.schema()
-    lists = {name: pl.col(name).is_not_null() for name in names if name in schema and schema[name].is_nested()}
+    wrong = [name for name in names if name in schema and (schema[name].is_nested() or schema[name] == pl.Binary)]
+    lists = {name: pl.col(name).is_not_null() for name in wrong}
     if (found := first_row(raw, lists)) is not None:
         what = f"the column holds {str(schema[found[1]])[:QUOTED]}, not single values"
         raise raw.at(found[0], InputError(what, column=found[1]))

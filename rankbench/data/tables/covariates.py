@@ -17,17 +17,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rankbench.core.text import plain_name, short_repr
+from rankbench.core.text import short_repr
+from rankbench.data.tables.vote_sides import differing_words, name_words
 from rankbench.errors import InputError, nearest, option
 from rankbench.interfaces.covariate_aggregator import PREDICTION
 
 CONTROL = "control: "
 """Prefix of columns with covariates, in the schema of comparisons; the rest is the term."""
 
-_FIRST_SECOND = (("a", "b"), ("left", "right"), ("1", "2"))
-_SIDES = (*_FIRST_SECOND, ("home", "away"), ("white", "black"))
 _ITEMS = ("left", "right")
-_OUTCOMES = (("winner", "loser"), ("chosen", "rejected"), ("won", "lost"))
 _CALL = re.compile(r"([A-Za-z]\w*)\s*\((.*)\)", re.DOTALL)
 _SIDE = re.compile(r"side\s*(?::\s*unless\s*=\s*(.+))?", re.DOTALL)
 _PREDICTION = re.compile(r'("(?:[^"]|"")*"|[^":]+)(?::\s*of\s*=\s*(.+))?', re.DOTALL)
@@ -218,7 +216,7 @@ def _prediction_role(term: VotePrediction, columns: Sequence[str], roles: Mappin
     if "loser" in roles:
         parts = {"winner": "left", "loser": "right", "first": "vote"}
     sides = {roles[role]: part for role, part in parts.items() if role in roles}
-    plain, words = plain_name(term.column), _words(columns, roles) if "left" in roles else []
+    plain, words = _plain(term.column), _words(roles) if "left" in roles else []
     said = {part for part, turn in (("left", 1), ("right", -1)) if any(_stripped(plain, *two[::turn]) for two in words)}
     part = sides.get(term.item, "") if term.item else said.pop() if len(said) == 1 else ""
     if not part:
@@ -241,19 +239,22 @@ def _need_sides(term: str, roles: Mapping[str, str]) -> None:
 def _of_one_item(
     term: ControlTerm, terms: Iterable[ControlTerm | VotePrediction], columns: Sequence[str], roles: Mapping[str, str]
 ) -> None:
-    """Refuse a column of one of the two items without that of the other: its value is no difference."""
-    said, plain = {plain_name(one.column) for one in terms}, plain_name(term.column)
-    for left, right in _words(columns, roles):
+    """Refuse a column that may be of one of the two items, without that of the other: its value is no difference."""
+    said, plain = {_plain(one.column) for one in terms}, _plain(term.column)
+    by_plain = {_plain(column): column for column in columns if column not in roles.values()}
+    called = " and ".join(_words(roles)[0])
+    for left, right in _words(roles):
         for base, other in (*_stripped(plain, left, right), *_stripped(plain, right, left)):
             if other not in said:
-                there = {plain_name(column): column for column in columns}.get(other)
-                how = (
-                    f"{option('control', _quoted(base))} takes their difference"
-                    if there
-                    else "the file lacks that of the other"
-                )
+                there = f"{option('control', _quoted(base))} takes their difference"
+                how = there if other in by_plain else "the file lacks that of the other"
                 what = f"control {str(term)!r} is called like a column of one of the two items"
                 raise InputError(f"{what}: {how}; rename it if it is of the vote", column=term.column)
+    for other, column in by_plain.items():
+        if other not in said and differing_words(term.column, column):
+            what = f"control {str(term)!r} has a twin, {short_repr(column)}: are they of the two items, {called}?"
+            how = "Then call them as these; else name both, or rename one"
+            raise InputError(f"{what} {how}", column=term.column)
 
 
 def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[str, ...]:
@@ -261,7 +262,19 @@ def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple
     if name in columns:
         return (name,)
     bases = sided_columns(columns, roles)
-    if (pair := bases.get(plain_name(name))) is None:
+    if (pair := bases.get(_plain(name))) is None:
+        words = {column: name_words(column) for column in columns}
+        apart = [
+            column
+            for column, own in words.items()
+            if name_words(name) in [own[:k] + own[k + 1 :] for k in range(len(own))]
+        ]
+        if len(apart) == 2:
+            called = " and ".join(_words(roles)[0])
+            what = (
+                f"there is no column {name!r}, and which of {apart[0]!r} and {apart[1]!r} is of which item is not said"
+            )
+            raise InputError(f"{what}: call them as {called}", column=name)
         raise InputError(f"there is no column {name!r}{nearest(name, {*columns, *bases})}", column=name)
     return pair
 
@@ -278,9 +291,9 @@ def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str,
     """
     by_plain: dict[str, list[str]] = {}
     for column in columns:
-        by_plain.setdefault(plain_name(column), []).append(column)
+        by_plain.setdefault(_plain(column), []).append(column)
     bases = dict[str, tuple[str, str]]()
-    for left, right in _words(columns, roles):
+    for left, right in _words(roles):
         for plain in by_plain:
             for base, other in _stripped(plain, left, right):
                 if other in by_plain:
@@ -288,32 +301,16 @@ def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str,
     return bases
 
 
-def _words(columns: Sequence[str], roles: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return words that distinguish columns of the two sides: the items' own columns', and usual ones as they fit.
+def _words(roles: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return what tells columns of the two sides apart: names of their columns, the words that differ, their roles."""
+    two = ("left", "right") if "left" in roles else ("winner", "loser")
+    left, right = (roles.get(role, role) for role in two)
+    return [*dict.fromkeys([(_plain(left), _plain(right)), differing_words(left, right) or two, two])]
 
-    ``home`` is of the right where the right is the home team. Words with two readings are left out: ``a`` where the
-    right is the away team; ``a``, ``left`` and ``1`` where the right stands first in the file.
-    """
-    sided = "left" in roles
-    two = ("left", "right") if sided else ("winner", "loser")
-    left, right = (plain_name(roles.get(role, role)) for role in two)
-    parts, others = left.split("_"), right.split("_")
-    different = [(one, other) for one, other in zip(parts, others, strict=False) if one != other]
-    own = different if len(parts) == len(others) and len(different) == 1 else []
-    if not sided:
-        return [*dict.fromkeys([(left, right), *own, *_OUTCOMES])]
-    places = [list(columns).index(roles[role]) for role in two if roles.get(role) in columns]
-    usual, turned = list[tuple[str, str]](), places != sorted(places)
-    ahead, behind = [word for word in parts if word not in others], [word for word in others if word not in parts]
-    for two_words in _SIDES:
-        one, other = two_words
-        doubtful = turned and two_words in _FIRST_SECOND
-        doubtful |= any(word.startswith(one) for word in behind) or any(word.startswith(other) for word in ahead)
-        if one in behind or other in ahead:
-            usual.append((other, one))
-        elif one in ahead or other in behind or not doubtful:
-            usual.append(two_words)
-    return [*dict.fromkeys([(left, right), *own, *usual])]
+
+def _plain(name: str) -> str:
+    """Return a column's name in small letters with its words apart: ``player_1`` of ``Player1`` and of ``player 1``."""
+    return "_".join(name_words(name))
 
 
 def _stripped(plain: str, left: str, right: str) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from rankbench.core.text import listed
 from rankbench.data.tables import rankbench_register
 from rankbench.data.tables.cells import text_of
 from rankbench.errors import InputError, SpecError, Unread, nearest, option
-from rankbench.interfaces.reading import NO_COLUMNS, Reading
+from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Reading
 from rankbench.interfaces.table import QUERY, TableKind
 from rankbench.interfaces.table_check import RawTable, ReadTable
 from rankbench.plugin import manager
@@ -112,6 +112,11 @@ def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None
         See `TableKind.read`.
     """
     kind, frame = table_kind_of(reading, kinds), raw.frame
+    for role, names in reading.without(*SEVERAL, *NO_COLUMNS).columns.items():
+        if lacking := [name for name in names if name in raw.lacking]:
+            without = f"give other files, or read all without it: {option('columns', f'{role}=')}"
+            what = f"the file has no column {lacking[0]!r}, the {role} of others"
+            raise InputError(f"{what}; {without}", path=raw.lacking[lacking[0]], column=lacking[0])
     for name, form in reading.split.items():
         pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(form))
         parts = text_of(name).str.extract_groups(f"(?s)^{pattern}$")

@@ -77,7 +77,7 @@ def refuse_twice(raw: RawTable, reading: Reading, keys: pl.DataFrame, named: dic
 def _parted(reading: Reading, differ: Sequence[str]) -> str:
     """Return the options that part rows of one cell."""
     if not differ:
-        return ""
+        return f"remove all but one of them ({option('where')} keeps some rows)"
     task = "task" if reading.one("task") else "system"
     more = names_text({task: (*reading.all(task), "____")})
     part = f"{option('columns', more)} for a part of the {task}"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, says, text_of
+from rankbench.data.tables.cells import first_row, is_flat, is_nothing, name_of, plain_word_of, says, text_of
 from rankbench.data.tables.doubts import SAMPLED, counted_words, refuse_header
 from rankbench.errors import InputError, Unread, nearest, option, options
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
@@ -289,7 +289,9 @@ def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence
     named = raw.collect(rows.select(name_of(side).is_in(words["said"].implode()).any() for side in sides)).row(0)
     # A name of an item of other rows may be a word for a column: 2 of 1, 2 and 3.
     blanks = dict.fromkeys([*(sides if any(named) else ()), "tie", "missing"], ("____",))
-    return Unread(what, option("words", names_text(blanks)), code="words", column=winner)
+    asked = Unread(what, option("words", names_text(blanks)), code="words", column=winner)
+    found = first_row(raw, {winner: odd & (said == first[0][0])}) if first else None
+    return raw.at(found[0], asked) if found else asked
 
 
 def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
@@ -301,7 +303,9 @@ def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[st
     found = raw.collect(odd.select(said.alias("said"), left.alias("left"), right.alias("right")).head(1)).rows()
     for text, x, y in found:
         what = f"{short_repr(text)} is neither {short_repr(x)} nor {short_repr(y)}: capitals differ"
-        return Unread(f"{what}; write each name in one way", code="capitals", column=winner)
+        asked = Unread(f"{what}; write each name in one way", code="capitals", column=winner)
+        row = first_row(raw, {winner: (said == text) & (left == x) & (right == y)})
+        return raw.at(row[0], asked) if row else asked
     return None
 
 
