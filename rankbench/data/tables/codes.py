@@ -133,8 +133,8 @@ def codes_among(some: Sequence[float], *, lowest: float = 0) -> list[float]:
         top = ordered[-1] if ordered else 0.0
         near = [value for value in ordered if value > _NEAR * top]
         others = ordered[: len(ordered) - len(near)]
-        nines = set(f"{top:g}") == {"9"} and top > 5 * max([*others[-1:], 10])
-        if others and (top > _HUGE or (nines and all(float(value).is_integer() for value in near))):
+        nines = set(f"{top:g}") == {"9"} and all(float(value).is_integer() for value in near)
+        if others and top > 5 * max(others[-1], 10) and (top > _HUGE or nines):
             return sorted(sign * value for value in near)
     return []
 
