@@ -143,7 +143,8 @@ class _Sums:
         there = ~np.isnan(values)
         half = (np.where(there, values, -np.inf).max(axis=1) - np.where(there, values, np.inf).min(axis=1)) / 2
         filled, count = np.where(there, values, 0.0), np.maximum(there.sum(axis=0), 1)
-        squares = np.where(there, (values - filled.sum(axis=0) / count) ** 2, 0.0).sum(axis=0) / count
+        with np.errstate(over="ignore"):  # columns are ordered by it: infinity will do
+            squares = np.where(there, (values - filled.sum(axis=0) / count) ** 2, 0.0).sum(axis=0) / count
         chosen = np.argsort(-squares, kind="stable")[:_SCREENED]
         some, filled, there = values[:, chosen], filled[:, chosen], there[:, chosen]
         sums, counts = (np.concatenate([x[:1] * 0, np.cumsum(x, axis=0)]) for x in (filled, there.astype(np.int64)))
