@@ -13,7 +13,7 @@ import polars as pl
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.core.text import count_text, listed
 from rankbench.data.readers.frame_source import readable
-from rankbench.data.readers.run_measures import Ties
+from rankbench.data.readers.run_measures import Measure, Ties
 from rankbench.data.readers.trec_tables import QrelsInMemory
 from rankbench.data.readings.find import AnyReading, told
 from rankbench.drawing.canvas import TitledDrawing
@@ -40,7 +40,7 @@ from rankbench.systems.score_sample import (
     wide_tasks,
 )
 from rankbench.systems.system_difference import system_differences
-from rankbench.systems.system_ranking import SystemRanking, rank_systems, system_table, turns
+from rankbench.systems.system_ranking import SystemRanking, is_mean, rank_systems, system_table, turns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -226,6 +226,8 @@ def rank_scores(
     for method in asked:
         ranking = rank_systems(whole.better, method, k=k, replicates=replicates, seed=seed, known=known)
         ranking = ranking.turned(-1.0, 0.0) if method in turned else ranking
+        if found.loss and is_mean(method, whole.better):
+            ranking = ranking.within(Measure.parsed(found.loss).ends())
         tables.append(system_table(method, whole.systems, ranking, less=_less(method, turned)))
         if ranking.skewed:
             pairs = len(whole.systems) * (len(whole.systems) - 1) // 2

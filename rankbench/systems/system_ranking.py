@@ -14,7 +14,13 @@ from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScor
 from rankbench.stats.best import best_of_arms
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
-from rankbench.stats.contrasts import rank_ranges_of_signs, significance_tiers, studentized_contrasts, top_shares
+from rankbench.stats.contrasts import (
+    rank_ranges_of_signs,
+    significance_tiers,
+    studentized_contrasts,
+    top_shares,
+    within_range,
+)
 from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
 from rankbench.stats.skewness import hidden_by_skewness
 from rankbench.systems.score_sample import LEVEL, tell_nothing
@@ -63,6 +69,11 @@ class SystemRanking:
             upper=sign * (upper + least) + 0.0,
         )
 
+    def within(self, ends: tuple[float | None, float | None]) -> SystemRanking:
+        """Return the ranking with intervals that stay in a range: see `rankbench.stats.contrasts.within_range`."""
+        lower, upper = within_range(self.scores, self.lower, self.upper, ends)
+        return replace(self, lower=lower, upper=upper)
+
 
 def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanking, *, less: bool) -> pl.DataFrame:
     """Return a ranking as rows of `rankbench.systems.score_ranking.ScoreRanking`, the best first.
@@ -96,6 +107,11 @@ def turns(method: ScoreAggregator, whole: TaskScores) -> bool:
         return False
     once = np.ones(whole.values.shape[:2])
     return np.array_equal(method.checked_scores(whole.better, once), -method.checked_scores(whole.values, once))
+
+
+def is_mean(method: ScoreAggregator, values: NDArray[np.float64]) -> bool:
+    """Return whether a method's scores are means of the table's own, shape (R, T, S)."""
+    return method.has_cells() and np.array_equal(method.checked_cells(values), values)
 
 
 def rank_systems(

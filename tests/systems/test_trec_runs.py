@@ -312,6 +312,19 @@ def test_one_run_has_a_score_with_an_interval_and_no_rank(tmp_path: Path) -> Non
     assert (one["score"][0], one["lower"][0]) == (pytest.approx(expected[1], abs=1e-12), None)
 
 
+def test_intervals_of_a_measure_stay_in_its_range() -> None:
+    """By Student's t, of four topics, one mean of average precision would be between -.42 and 1.42."""
+    qrels = {f"q{n}": {"d1": 2, "d2": 0} for n in range(4)}
+    best, worst = {"d1": 2.0, "d2": 1.0}, {"d2": 2.0}
+    runs = {
+        "a": dict(zip(qrels, [best, worst, worst, best], strict=True)),
+        "b": dict.fromkeys(qrels, worst) | {"q1": best},
+    }
+    table = rankbench.rank(runs, qrels=qrels, loss="AP").table.filter(method="mean-score").sort("system")
+    assert table["score"].to_list() == [0.5, 0.25]
+    assert 0 < table["lower"].min() < table["upper"].max() < 1
+
+
 def test_scores_of_each_topic_are_shown(tmp_path: Path) -> None:
     qrels, runs = drawn()
     judged, paths = written(tmp_path, qrels, runs)

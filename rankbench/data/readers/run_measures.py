@@ -116,6 +116,13 @@ class Measure:
                 return f"scores are {name}{f'@{self.depth}' if self.depth else ''}{colon}{others} of each topic"
         return f"scores are {'' if self.loss.direction == 'maximize' else '1 - '}{self.text} of each topic"
 
+    def ends(self) -> tuple[float | None, float | None]:
+        """Return the smallest and the largest worth of a run on a topic; None: no bound."""
+        low, high = self.loss.bounds() if self.loss else (0.0, 1.0)
+        if self.loss and self.loss.direction == "minimize":
+            low, high = 1 - high, 1 - low
+        return low if math.isfinite(low) else None, high if math.isfinite(high) else None
+
     def counts(self, grades: DocumentValues) -> bool:
         """Return whether a topic has a relevant document, or needs none."""
         least = getattr(self.loss, "relevant", None)
