@@ -16,9 +16,11 @@ import rankbench
 from rankbench.aggregators.sequential import Elo
 from rankbench.core.component import Component
 from rankbench.errors import InputError
+from rankbench.interfaces.cell import CellResult
 from rankbench.interfaces.exact import BayesRisk
 from rankbench.interfaces.method import Fit, Fitted
 from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import Prepared
 from rankbench.kernels import Kernel
 from rankbench.kernels.signatures import AGGREGATE, LOSS
 from rankbench.losses.positions import NDCG
@@ -1019,6 +1021,64 @@ class TrialOfNothing(OneTrial):
 @fails("judged-on-something")
 class TrialBelowItsRange(OneTrial):
     metrics = (Metric("loss", low=0.0, high=1.0, chance=2.0),)
+
+
+@sound
+class Guesses(rankbench.Protocol):
+    """Contenders guess three numbers."""
+
+    name = "guesses"
+    source = "This test"
+    contender = "aggregator"
+    table = None
+    simulated = True
+    metrics = (Metric("missed", low=0.0, high=1.0),)
+    splits: ClassVar[dict[str, str]] = {"design": "Numbers"}
+
+    def prepare(self, dataset, seed):
+        return Prepared(self, None, "", {"design": ("one", "two", "three")})
+
+    def execute(self, prepared, task):
+        return [CellResult(cell, "done", losses={("missed", "design"): self.missed(task)}) for cell in task.cells]
+
+    def missed(self, task):
+        return np.random.default_rng(task.key.seed).random(3)
+
+
+@fails("blocks-are-judged-alike")
+class GuessesOfNothing(Guesses):
+    def execute(self, prepared, task):
+        raise NotImplementedError
+
+
+@fails("blocks-are-judged-alike")
+class GuessesDrawn(Guesses):
+    def missed(self, task):
+        return np.random.default_rng().random(3)
+
+
+@fails("blocks-are-judged-alike")
+class GuessesOfNeighbors(Guesses):
+    def missed(self, task):
+        return super().missed(task) / len(task.cells)
+
+
+@fails("blocks-are-judged-alike")
+class GuessesBelowZero(Guesses):
+    def missed(self, task):
+        return super().missed(task) - 1
+
+
+@fails("blocks-are-judged-alike")
+class GuessesOfTwo(Guesses):
+    def missed(self, task):
+        return super().missed(task)[:2]
+
+
+@fails("blocks-are-judged-alike")
+class GuessesOfTheFirst(Guesses):
+    def execute(self, prepared, task):
+        return super().execute(prepared, task)[:1]
 
 
 class Lines(rankbench.Reader):

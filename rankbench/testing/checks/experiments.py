@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.code_digest import OURSELVES
 from rankbench.errors import RankbenchError
-from rankbench.interfaces.cell import Split
+from rankbench.interfaces.cell import BlockKey, CellResult, Split
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.figure import ArmResults, CurveIntervals, Drawing, ExperimentResults, RaceResults
 from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.interfaces.suite import Figure
+from rankbench.plugin import manager
+from rankbench.plugin.registry import base_of
 from rankbench.runner.plan import check_suite
 from rankbench.stats.contrasts import MeanIntervals, PairedIntervals, mean_intervals
 from rankbench.suites.suite_files import load_suite, read_suite
@@ -54,6 +60,54 @@ def says_what_it_assumes(subject: Subject) -> None:
     found = subject.it.assumptions()
     if not isinstance(found, list) or not all(isinstance(text, str) and text.strip() for text in found):
         raise CheckFailed("assumptions() is no list of sentences")
+
+
+FEW = 20
+"""Judgments of the block that is tried."""
+
+
+@conformance_check("protocol")
+def blocks_are_judged_alike(subject: Subject) -> None:
+    """A small block of a protocol without data has losses in their ranges, the same again, and without neighbors."""
+    it = subject.it
+    if it.table is not None or not it.metrics:
+        raise CheckSkipped("it needs data, or losses that a suite names")
+    prepared = it.prepare(None, 1)
+    base = base_of(it.contender)
+    tried = (manager.get(base, name) for name in manager.names(it.contender))
+    ours = [one for one in tried if manager.origin(one.kind, one.name).distribution == OURSELVES]
+    fitting = [one for one in ours if not it.misfit(one)]
+    if len(fitting) < 2:
+        raise CheckSkipped(f"it refuses nearly every {it.contender} of rankbench")
+    cells = {str(place): Contender.single(one) for place, one in enumerate(fitting[:2])}
+    task = BlockTask(BlockKey(str(it), "", FEW, 0, 1), 0, it.metric_names(), cells)
+    whole = {result.cell: result for result in it.execute(prepared, task)}
+    again = [*it.execute(prepared, task), *it.execute(prepared, replace(task, cells={"1": cells["1"]}))]
+    if list(whole) != list(cells):
+        raise CheckFailed(f"of the cells {list(cells)} there are results of {list(whole)}")
+    for result in again:
+        _same_cells(result, whole[result.cell], str(cells[result.cell]))
+    for result in whole.values():
+        _losses_fit(result, prepared)
+
+
+def _same_cells(found: CellResult, expected: CellResult, label: str) -> None:
+    """Raise unless a contender has the same losses once more, or without its neighbor."""
+    for place, losses in expected.losses.items():
+        if not np.array_equal(found.losses.get(place, np.zeros(0)), losses, equal_nan=True):
+            raise CheckFailed(f"{label}: the block again, or without the other contender, has other losses {place}")
+
+
+def _losses_fit(result: CellResult, prepared: Prepared) -> None:
+    """Raise unless there is a loss for each unit, in the range of its metric."""
+    metrics = {metric.name: metric for metric in prepared.metrics}
+    for (name, split), losses in result.losses.items():
+        if name not in metrics or losses.shape != (len(prepared.units.get(split, ())),):
+            raise CheckFailed(f"losses {name!r} of {split!r} have shape {losses.shape}, or the metric is not declared")
+        low, high = metrics[name].ends
+        outside = (losses < (-math.inf if low is None else low)) | (losses > (math.inf if high is None else high))
+        if outside.any():
+            raise CheckFailed(f"{name}: {losses[outside][0]:.6g} is outside of [{low}, {high}]")
 
 
 @conformance_check("suite")
