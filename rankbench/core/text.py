@@ -156,7 +156,8 @@ def without_commands(text: str) -> str:
 
 def visible_line(text: str) -> str:
     r"""Return a text with names in it as one line that can be printed; see `visible`. A line break is ``\n``."""
-    return visible(text.translate(_BREAKS))
+    # Most cells of a large table are plain.
+    return without_commands(text) if text.isascii() and text.isprintable() else visible(text.translate(_BREAKS))
 
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
