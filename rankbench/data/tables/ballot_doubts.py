@@ -9,7 +9,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource
-from rankbench.data.tables.cells import ROW, cell_at, text_of
+from rankbench.data.tables.cells import ROW, cell_at, number_of, text_of
 from rankbench.data.tables.doubts import counted_words, first_cells, is_fact, number_forms, numbers_rows
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import has_wildcards, names_text
@@ -43,8 +43,10 @@ def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int
     raw, name = source.raw, found[1]
     shown = counted_words(raw, raw.frame.filter(odd[name]), text_of(name))
     means = f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out)"
-    first = f"{option('columns', 'numbers=first')} reads the number that a cell begins with"
-    step = "; ".join(number_forms(cell_at(raw, *found), source.reading) or [means, first])
+    cell = cell_at(raw, *found)
+    begins = pl.select(number_of(pl.lit(cell), "first")).item() is not None
+    first = [f"{option('columns', 'numbers=first')} reads the number that a cell begins with"] * begins
+    step = "; ".join(number_forms(cell, source.reading) or [means, *first])
     return raw.at(found[0], Unread(f"the column says {shown}: no numbers", step, code="number", column=name))
 
 

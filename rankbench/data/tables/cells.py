@@ -98,8 +98,8 @@ def number_of(text: pl.Expr, form: str = "", *, errors: bool = True) -> pl.Expr:
         The form is none.
     """
     if form == "first":
-        # A number with a mark and digits behind it was not read to its end: 1,234 or 1 234.
-        cut = text.str.replace(f"^{NUMBER}", "").str.contains(r"^(?:[.,]\d|['\s\x{a0}\x{202f}]\d{3})")
+        # A number with a mark and digits behind it was not read to its end: 1,234, 1 234, 01:02 or 3-1.
+        cut = text.str.replace(f"^{NUMBER}", "").str.contains(r"^(?:[.,:/\-\x{2013}]\d|['\s\x{a0}\x{202f}]\d{3})")
         plain = pl.when(~cut).then(text.str.extract(f"^({NUMBER})")).otherwise(None)
     else:
         if form:

@@ -18,6 +18,9 @@ _HUGE = 1e30
 _NEAR = 0.96
 """Part of a code above which other codes stand beside it: 98 beside 99."""
 
+_FEW = 5
+"""Different numbers beside which 0 may be a code, where it is farther from them than they are from each other."""
+
 _APART = 20
 """Times the span of all other times that a code is apart from them."""
 
@@ -117,7 +120,7 @@ def _ordered(frame: pl.LazyFrame, name: str) -> pl.Expr:
 
 def _may_be_code(end: float, lowest: float) -> bool:
     """Return whether the least, or the largest, number of some may be a code."""
-    return end < lowest or abs(end) > _HUGE or set(f"{abs(end):g}") == {"9"}
+    return end < lowest or end == lowest == 0 or abs(end) > _HUGE or set(f"{abs(end):g}") == {"9"}
 
 
 def codes_among(some: Sequence[float], *, lowest: float = 0) -> list[float]:
@@ -128,6 +131,8 @@ def codes_among(some: Sequence[float], *, lowest: float = 0) -> list[float]:
     far = len(below) == ends[1] - ends[0] + 1 and ends[2] - ends[1] > ends[3] - ends[2] > 0
     if any(ends) and (lowest or len(below) == 1 or far) and all(float(value).is_integer() for value in below):
         return below
+    if not lowest and not below and len(rest) > _FEW and rest[0] == 0 and rest[1] > rest[-1] - rest[1]:
+        return rest[:1]
     for sign in (1, -1):
         ordered = sorted(sign * value for value in some)
         top = ordered[-1] if ordered else 0.0

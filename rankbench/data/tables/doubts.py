@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
+from unicodedata import combining, normalize
 
 import polars as pl
 
@@ -163,7 +164,7 @@ def refuse_header(raw: RawTable, column: str) -> None:
 
 
 def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: str) -> None:
-    """Ask where names differ in capitals, blanks or zeros alone, GPT and gpt, 7 and 007, or are none, as a list is.
+    """Ask where names differ in capitals, blanks, accents or zeros alone: GPT and gpt, 7 and 007; or are lists.
 
     Raises
     ------
@@ -180,7 +181,8 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
             what = f"{short_repr(name)} is a list, where one name must stand: write each in a row of its own"
             asked = Unread(f"{what}, or say {option('columns', 'alike=keep')}", code="list", column=column)
             raise raw.at(found[0], asked) if found else asked
-        key: object = " ".join(name.casefold().split())
+        plain = "".join(sign for sign in normalize("NFKD", name) if not combining(sign))
+        key: object = " ".join(plain.casefold().split())
         if re.fullmatch(NUMBER, name):
             key = Decimal(name).normalize()
         if (other := seen.setdefault(key, name)) != name:

@@ -198,7 +198,7 @@ def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[st
         for side, some in (*groups, (what, values)):
             for at in np.flatnonzero(_perhaps_code(some)):
                 numbers = np.unique(some[at][~np.isnan(some[at])])
-                if odd := codes_among(numbers.tolist()):
+                if (odd := codes_among(numbers.tolist())) and odd != [0]:  # runs that failed are noted
                     where = f" of the {side} {short_repr(names[at])}" if side else ""
                     count = count_text(int(np.isin(values, odd).sum()), "score")
                     said = f"{'is' if len(odd) == 1 else 'are'} {count}{where}"

@@ -84,6 +84,7 @@ def refuse_totals(
     """
     cells = raw.collect(rows.head(SAMPLED))
     for role, (what, columns) in roles.items() if cells.height < SAMPLED else ():
+        _refuse_all(reading, cells, role, what, columns)
         others = [name for name in cells.columns if name not in (role, "value")]
         size = cells[role].n_unique()
         if 2 < size <= _NAMES and others and size * cells.select(others).n_unique() <= _CELLS:
@@ -132,27 +133,26 @@ def refuse_vote_totals(found: ReadTable) -> None:
     if some.height == SAMPLED:
         return
     ways = (("winner", "loser", "won"), ("loser", "winner", "lost"))
-    rows = pl.concat(some.lazy().select(*keys, "out", item=x, other=y, value=points) for x, y, points in ways)
+    rows = pl.concat(some.select(*keys, "out", item=x, other=y, value=points) for x, y, points in ways)
     rows = rows.filter((pl.col("value") > 0) & ~pl.col("out")).drop("out")
     for key, role in keys.items():
-        _refuse_all(raw, reading, rows, key, role)
+        _refuse_all(reading, rows, key, role, reading.all(role))
     if counts or GAMES[0] in names:
         beat = rows.select("item", "value", other=pl.concat_str(pl.lit("beat "), "other"))
         lost_to = rows.select("value", item="other", other=pl.concat_str(pl.lit("lost to "), "item"))
         both = pl.concat([beat, lost_to.select("item", "value", "other")])
         sides = ("winner", "loser") if reading.one("loser") else ("left", "right")
-        refuse_totals(raw, reading, both, {"item": ("item", [reading.one(side) for side in sides])})
+        refuse_totals(raw, reading, both.lazy(), {"item": ("item", [reading.one(side) for side in sides])})
 
 
-def _refuse_all(raw: RawTable, reading: Reading, rows: pl.LazyFrame, key: str, role: str) -> None:
-    """Ask about a judge, or a query, that has all votes of the others again."""
-    by_key = raw.collect(rows.group_by(key, maintain_order=True).agg(pl.col("value").sum()))
+def _refuse_all(reading: Reading, cells: pl.DataFrame, key: str, what: str, columns: Sequence[str] | None) -> None:
+    """Ask about a name whose numbers are the sums of those of all others, however small and few these are."""
+    by_key = cells.group_by(key, maintain_order=True).agg(pl.col("value").sum().abs())
     names, largest = by_key[key].to_list(), by_key["value"].arg_max()
     if len(names) < 3 or largest is None or is_kept(reading, names[largest]):
         return
     signed = pl.when(pl.col(key) == names[largest]).then(1).otherwise(-1) * pl.col("value")
-    cells = rows.group_by(pl.exclude(key, "value")).agg(value=signed.sum().abs() < 1e-9)
-    same, count = raw.collect(cells.select(pl.col("value").all(), pl.len())).row(0)
-    if same and count > 2:
+    same = cells.group_by(pl.exclude(key, "value")).agg(value=signed.sum().abs() < 1e-9)["value"]
+    if same.all() and len(same) > 2:
         others = [name for name in names if name != names[largest]]
-        raise _total_question(role, names[largest], "sum", others, partial(_leaving, reading.all(role)))
+        raise _total_question(what, names[largest], "sum", others, partial(_leaving, columns))

@@ -147,7 +147,9 @@ class VoteSource:
         for at, which in enumerate(gone):
             if count := found.pop(f"{OUT}{at}"):
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
-        numbers = {self.reading.one(role): pl.when(kept).then(self.number(role)) for role in weights}
+        numbers = {
+            self.reading.one(role): pl.when(kept & (self.number(role) > 0)).then(self.number(role)) for role in weights
+        }
         for role in weights:
             if (row := found.pop(f"{role}_row", -1)) >= 0:
                 raise self.no_number(role, row)
