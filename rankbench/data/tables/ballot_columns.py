@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -209,7 +210,7 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
         cell = cell_at(raw, found[0], name)
         message = f"{short_repr(cell)} is no {kind}" if cell else f"the {what} is missing"
         raise raw.at(found[0], InputError(message, column=name))
-    refuse_code(raw, {name: pl.when(value > 0).then(value)}, source.reading)
+    refuse_code(raw, {name: value}, source.reading, lowest=-math.inf)
     return value
 
 

@@ -48,12 +48,12 @@ def refuse_code(
     """
     if {"missing", "last"} & reading.words.keys() or not values:
         return
-    ends = raw.facts(*(end for value in values.values() for end in (value.min(), value.max())))
-    spans = {name: ends[2 * at : 2 * at + 2] for at, name in enumerate(values)}
+    numbers = raw.frame.select(value.alias(name) for name, value in values.items())
+    ends = raw.collect(pl.concat([numbers.min(), numbers.max()]))
     for names in [list(values)] if together else [[name] for name in values]:
-        if not any(end is not None and _may_be_code(end, lowest) for name in names for end in spans[name]):
+        if not any(_may_be_code(end, lowest) for name in names for end in ends[name].drop_nulls()):
             continue
-        every = pl.concat(raw.frame.select(values[name].alias("x")) for name in names)
+        every = pl.concat(numbers.select(pl.col(name).alias("x")) for name in names)
         counted = raw.collect(every.drop_nulls().group_by("x").len().sort("x"))
         some = counted["x"].to_list()
         if odd := codes_among(some, lowest=lowest):

@@ -247,10 +247,10 @@ def _outcomes(votes: VoteSource, outcome: VoteOutcome, gone: pl.Expr) -> dict[st
         unread_row=lead.is_null() & kept,
         against_row=pl.col(AGAINST) & kept,
     )
-    _refuse_unread(votes, outcome, counts.pop("unread_row"), counts.pop("against_row"))
     if outcome.numbers:
         table = replace(votes.raw, frame=votes.raw.frame.filter(kept))
         refuse_code(table, outcome.numbers, votes.reading, lowest=outcome.lowest)
+    _refuse_unread(votes, outcome, counts.pop("unread_row"), counts.pop("against_row"))
     if counts["missing"]:
         words = [word or "an empty cell" for word in votes.reading.words.get("missing", ())]
         which = f"without an outcome ({', '.join(words)})" if words else "without a game"

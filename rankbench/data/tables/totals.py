@@ -21,6 +21,9 @@ from rankbench.interfaces.table_check import RawTable, ReadTable
 _NAMES, _CELLS = 50, 200_000
 """Most names and cells that are looked at: tables with totals are small."""
 
+_ROUNDED = 0.0051
+"""Largest difference of a mean that was rounded to two digits."""
+
 
 def is_kept(reading: Reading, name: str) -> bool:
     """Return whether a reading says that a name is meant, though it looks like a total."""
@@ -146,13 +149,19 @@ def refuse_vote_totals(found: ReadTable) -> None:
 
 
 def _refuse_all(reading: Reading, cells: pl.DataFrame, key: str, what: str, columns: Sequence[str] | None) -> None:
-    """Ask about a name whose numbers are the sums of those of all others, however small and few these are."""
+    """Ask about a name whose numbers are the sums, or the means, of those of all others, however small these are.
+
+    Means stand first or last. They may be rounded to two digits.
+    """
     by_key = cells.group_by(key, maintain_order=True).agg(pl.col("value").sum().abs())
     names, largest = by_key[key].to_list(), by_key["value"].arg_max()
-    if len(names) < 3 or largest is None or is_kept(reading, names[largest]):
+    if len(names) < 3 or largest is None:
         return
-    signed = pl.when(pl.col(key) == names[largest]).then(1).otherwise(-1) * pl.col("value")
-    same = cells.group_by(pl.exclude(key, "value")).agg(value=signed.sum().abs() < 1e-9)["value"]
-    if same.all() and len(same) > 2:
-        others = [name for name in names if name != names[largest]]
-        raise _total_question(what, names[largest], "sum", others, partial(_leaving, columns))
+    for at, how in ((largest, "sum"), (0, "mean"), (len(names) - 1, "mean")):
+        own, value = pl.col(key) == names[at], pl.col("value")
+        rest = value.filter(~own).sum() if how == "sum" else value.filter(~own).mean()
+        near = (value.filter(own).sum() - rest).abs() < (1e-9 if how == "sum" else _ROUNDED)
+        same = cells.group_by(pl.exclude(key, "value")).agg(value=near.fill_null(value=False))["value"]
+        if len(same) > 2 and same.all() and by_key["value"].n_unique() > 1 and not is_kept(reading, names[at]):
+            others = [name for name in names if name != names[at]]
+            raise _total_question(what, names[at], how, others, partial(_leaving, columns))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -128,12 +129,12 @@ class VoteSource:
 
         A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
         """
-        gone, rows = self.left_out(), pl.int_range(pl.len())
+        gone, numbered = self.left_out(), pl.int_range(pl.len())
         weights = [role for role in ("weight", "count") if self.reading.one(role)]
         kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
         facts |= {f"{role}_row": self.wrong_number(role) & kept for role in weights}
         sums = [
-            (rows.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
+            (numbered.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
             for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items())
         ]
         sums += [left.sum().alias(f"{OUT}{at}") for at, left in enumerate(gone.values())]
@@ -147,13 +148,12 @@ class VoteSource:
         for at, which in enumerate(gone):
             if count := found.pop(f"{OUT}{at}"):
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
-        numbers = {
-            self.reading.one(role): pl.when(kept & (self.number(role) > 0)).then(self.number(role)) for role in weights
-        }
         for role in weights:
             if (row := found.pop(f"{role}_row", -1)) >= 0:
                 raise self.no_number(role, row)
-        refuse_code(self.raw, numbers, self.reading, together=False)
+        numbers = {self.reading.one(role): self.number(role) for role in weights}
+        rows = replace(self.raw, frame=self.raw.frame.filter(kept))
+        refuse_code(rows, numbers, self.reading, lowest=-math.inf, together=False)
         refuse_odd_time(self.raw, self.reading)
         rows_kept = found.pop("rows", 0)
         for role in weights:
@@ -164,7 +164,10 @@ class VoteSource:
 
     def number(self, role: str) -> pl.Expr:
         """Return the numbers of the column of a role."""
-        return number_of(text_of(self.reading.one(role)), form_of(self.reading), errors=False)
+        name = self.reading.one(role)
+        if self.raw.schema()[name].is_numeric():
+            return pl.when(pl.col(name).is_finite()).then(pl.col(name).cast(pl.Float64))
+        return number_of(text_of(name), form_of(self.reading), errors=False)
 
     def wrong_number(self, role: str) -> pl.Expr:
         """Return where a weight is no number from 0, or a count no whole one."""
