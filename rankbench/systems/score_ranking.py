@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from rankbench.ranking.load import fitting_aggregators
 from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.pictures import systems_drawing
 from rankbench.stats.simultaneous import FEW
-from rankbench.systems.read_scores import Missing, RunFiles, Runs, scores_read
+from rankbench.systems.read_scores import Missing, RunFiles, Runs, ScoresRead, scores_read
 from rankbench.systems.score_sample import (
     LEVEL,
     Kept,
@@ -200,53 +200,83 @@ def rank_scores(
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
     if between:
         check_pair(between)
-    asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
     options: dict[str, Any] = {"columns": columns, "reader": reader, "where": where, "loss": loss, "ties": ties}
     found = scores_read(scores, qrels=qrels, missing=missing, without=without, **options)
-    read, said = found.table, found.notes
+    read, alone = found.table, bool(found.loss) and len(found.table.systems) == 1
     with readable(found.path):
-        alone = bool(found.loss) and len(read.systems) == 1
         kept: Kept = "systems" if missing == "systems" else "tasks"
-        whole, more = (read, []) if alone else completed(read, kept, said)
-    asked = asked[:1] if alone and not methods else asked
+        whole, more = (read, []) if alone else completed(read, kept, found.notes)
+    asked = [_method(text) for text in dict.fromkeys(methods or (METHODS[:1] if alone else METHODS))]
     mixed = mixed_tasks(whole)
-    notes = [
-        *said,
-        *turned_note(read),
-        *more,
-        *wide_tasks(whole),
-        *mixed,
-        *of_each_other(whole),
-        size_text(whole, every=bool(mixed)),
-    ]
+    about = [*wide_tasks(whole), *mixed, *of_each_other(whole), size_text(whole, every=bool(mixed))]
     k = min(top, len(whole.systems))
-    tables = []
-    turned = [method for method in asked if turns(method, whole)]
     known: dict[bytes, SystemRanking] = {}
-    for method in asked:
-        ranking = rank_systems(whole.better, method, k=k, replicates=replicates, seed=seed, known=known)
-        ranking = ranking.turned(-1.0, 0.0) if method in turned else ranking
-        if found.loss and is_mean(method, whole.better):
-            ranking = ranking.within(Measure.parsed(found.loss).ends())
-        tables.append(system_table(method, whole.systems, ranking, less=_less(method, turned)))
-        if ranking.skewed:
-            pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
-            notes.append(
-                f"{method}: differences are skewed in {ranking.skewed:,} of {count_text(pairs, 'pair')} of systems; "
-                "rankbench corrects their tests"
-            )
-        if ranking.dropped:
-            notes.append(
-                f"{method}: rankbench leaves out {ranking.dropped:,} of {replicates:,} resamples without scores"
-            )
+    ranked = [
+        _ranked(whole, method, found.loss, k=k, replicates=replicates, seed=seed, known=known) for method in asked
+    ]
+    notes = [*found.notes, *turned_note(read), *more, *about]
+    notes += [
+        note
+        for method, ranking in zip(asked, ranked, strict=True)
+        for note in _said(whole, method, ranking, replicates)
+    ]
     if not alone:
         notes += _by_ranks(whole, replicates=replicates, seed=seed, known=known)
         drawn = parts_drawn(whole)
         notes.append(f"P(first) and P(top {k}) are shares of resamples ({drawn}), not probabilities of being the best")
-    facts = {
+    asks = {"without": list(without), **({"filter": {"where": where}} if where else {})}
+    facts = _facts(found, whole, asked, asks, {"seed": seed, "replicates": replicates, "top_k": k})
+    tables = [
+        system_table(method, whole.systems, ranking, less=_less(method, whole))
+        for method, ranking in zip(asked, ranked, strict=True)
+    ]
+    contrasts = system_differences(whole, asked, between, replicates=replicates, seed=seed) if between else None
+    return ScoreRanking(pl.concat(tables), facts, tuple(notes), read, contrasts)
+
+
+def _ranked(
+    whole: TaskScores,
+    method: ScoreAggregator,
+    loss: str,
+    *,
+    k: int,
+    replicates: int,
+    seed: int,
+    known: dict[bytes, SystemRanking],
+) -> SystemRanking:
+    """Return the ranking by a method, in the units of the table; its intervals keep to the range of a loss."""
+    ranking = rank_systems(whole.better, method, k=k, replicates=replicates, seed=seed, known=known)
+    ranking = ranking.turned(-1.0, 0.0) if turns(method, whole) else ranking
+    if loss and is_mean(method, whole.better):
+        ranking = ranking.within(Measure.parsed(loss).ends())
+    return ranking
+
+
+def _said(whole: TaskScores, method: ScoreAggregator, ranking: SystemRanking, replicates: int) -> Iterator[str]:
+    """Yield what a reader must know of a method's resamples and tests."""
+    if ranking.skewed:
+        pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
+        yield (
+            f"{method}: differences are skewed in {ranking.skewed:,} of {count_text(pairs, 'pair')} of systems; "
+            "rankbench corrects their tests"
+        )
+    if ranking.dropped:
+        yield f"{method}: rankbench leaves out {ranking.dropped:,} of {replicates:,} resamples without scores"
+
+
+def _facts(
+    found: ScoresRead,
+    whole: TaskScores,
+    asked: Sequence[ScoreAggregator],
+    asks: dict[str, Any],
+    drawn: dict[str, int],
+) -> dict[str, Any]:
+    """Return what stands in JSON beside the table: methods, source, sizes, and what is missing."""
+    read = found.table
+    return {
         "schema_version": _SCHEMA,
         "methods": {
-            str(method): {"unit": method.unit, "direction": "minimize" if _less(method, turned) else "maximize"}
+            str(method): {"unit": method.unit, "direction": "minimize" if _less(method, whole) else "maximize"}
             for method in asked
         },
         "sha256": found.sha256,
@@ -255,8 +285,7 @@ def rank_scores(
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
         "lower_is_better": [task for task in whole.tasks if task in whole.less],
-        "without": list(without),
-        **({"filter": {"where": where}} if where else {}),
+        **asks,
         "missing": {
             "cells": int((~read.present).sum()),
             "of_cells": read.present.size,
@@ -264,9 +293,7 @@ def rank_scores(
             "tasks_left_out": len(read.tasks) - len(whole.tasks),
             "systems_left_out": len(read.systems) - len(whole.systems),
         },
-        "seed": seed,
-        "replicates": replicates,
-        "top_k": k,
+        **drawn,
         "intervals": {
             "level": LEVEL,
             "scores": "each by itself, Student's t with the standard error of the bootstrap",
@@ -274,13 +301,11 @@ def rank_scores(
             "resampled": parts_drawn(whole),
         },
     }
-    contrasts = system_differences(whole, asked, between, replicates=replicates, seed=seed) if between else None
-    return ScoreRanking(pl.concat(tables), facts, tuple(notes), read, contrasts)
 
 
-def _less(method: ScoreAggregator, turned: Sequence[ScoreAggregator]) -> bool:
-    """Return whether less is better of a method's scores, which are turned of some methods."""
-    return (method.direction == "minimize") != (method in turned)
+def _less(method: ScoreAggregator, whole: TaskScores) -> bool:
+    """Return whether less is better of a method's scores."""
+    return (method.direction == "minimize") != turns(method, whole)
 
 
 def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[bytes, SystemRanking]) -> list[str]:
