@@ -23,13 +23,13 @@ from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
-from rankbench.data.tables.times import TimeUnit
 from rankbench.errors import SpecError
 from rankbench.logs.log_filter import Filter
 from rankbench.ranking import aggregate as engine
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
+from rankbench.ranking.times import TimeUnit
 from rankbench.systems.read_scores import scores_read
 from rankbench.systems.score_ranking import rank_scores
 

@@ -23,7 +23,6 @@ from pydantic import Field
 from rankbench.core.component import Component
 from rankbench.data.tables.checks import judgments_of
 from rankbench.data.tables.kinds import table_kind
-from rankbench.data.tables.times import TimeUnit, in_units
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import CellResult, Split
@@ -45,6 +44,7 @@ from rankbench.protocols.steps import (
     stretch_names,
     unpack_steps,
 )
+from rankbench.ranking.times import TimeUnit, in_units
 
 
 class OneStepAhead(LogProtocol):

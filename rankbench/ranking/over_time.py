@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,16 +15,8 @@ from rankbench.core.spec import parse
 from rankbench.core.text import count_text
 from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import default_of, not_judged
-from rankbench.data.tables.times import (
-    TimeUnit,
-    comparable_time,
-    moments_of_numbers,
-    read_time,
-    times_together,
-    written_time,
-)
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.errors import SpecError, option
+from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.reading import with_told
@@ -49,6 +41,7 @@ from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
 from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
+from rankbench.ranking.times import TimesTogether, TimeUnit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -178,57 +171,77 @@ def scores_over_time(
     if votes.times is None:
         said = votes.order_note().split(":")[0]
         raise SpecError(f"{said}: there are no scores over time")
-    times = coded.select("time").collect()["time"].sort()
-    times, dated = moments_of_numbers(times, unit, since)
-    periods, chosen, x = times_together(times, unit)
-    place = (periods != periods.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int64)
-    starts = np.flatnonzero(np.diff(place, prepend=-1))
-    if len(starts) < 2:
-        raise SpecError(f"all votes are of one {chosen}: there is nothing over time; say a finer {option('time_unit')}")
-    moments = periods.gather(starts).to_list()
-    names = [written_time(time, chosen) for time in moments]
-    then = _then(moments, names[-1], since, place)
+    when = TimesTogether.from_votes(coded, unit, since)
+    search = not method and len(points) > 1
     with one_blas_thread():
-        alike = alike_votes(votes, place, place > (then + len(names) - 1) // 2)
-        counts = timed_counts(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
-        search = not method and len(points) > 1
+        alike = alike_votes(votes, when.place, when.place > (when.then + len(when.names) - 1) // 2)
+        counts = timed_counts(votes, when.place, np.diff(when.x, prepend=when.x[0] - 1.0))
+        averaged = _Averaged.over(points, counts, alike, when.then, search=search)
+        if votes.covariates is not None and averaged.levels.effects.shape != (len(votes.covariates.names),):
+            raise SpecError(f"{points[0].name!r} estimates no effects of covariates: take dynamic-bradley-terry")
+        found = _read(votes.items, when.names, counts, alike, averaged.levels, when.then, seed)
+    notes = [*source.notes, *when.notes, *_notes(votes, alike, when.names, when.names[when.then], when.unit)]
+    notes += of_covariates
+    if len(averaged.grid) > 1:
+        notes.append(said_of_grid(averaged.grid, points, averaged.point, search=search))
+    facts = {
+        "unit": averaged.point.score_unit(),
+        "time_unit": when.unit,
+        "times": when.names,
+        "then": when.names[when.then],
+        "now": when.names[-1],
+        "n": votes.count,
+        "grid": averaged.grid,
+        "seed": seed,
+        **({"reading": dict(source.stated)} if source.stated else {}),
+    }
+    effects, axis = _effects(votes, alike, averaged.levels), when.axis
+    return ScoresOverTime(*found, str(averaged.point), tuple(notes), facts, axis, effects, source.raw.sha256)
+
+
+class _Averaged(NamedTuple):
+    """Scores averaged over the points of a grid.
+
+    Attributes
+    ----------
+    levels : AveragedHistory
+        With its changes.
+    point : SequentialAggregator
+        The likeliest.
+    grid : list of dict
+        ``method``, ``log_likelihood`` and ``weight`` of each point.
+    """
+
+    levels: AveragedHistory
+    point: SequentialAggregator
+    grid: list[dict[str, Any]]
+
+    @classmethod
+    def over(
+        cls, points: list[SequentialAggregator], counts: TimedCounts, alike: AlikeVotes, then: int, *, search: bool
+    ) -> _Averaged:
+        """Return the average over the points, or over those that a search adds."""
         weighed, histories, weights = weighed_models(points, counts, alike.worth, search=search)
         known = judged_enough(alike.units)
         levels = changes = AveragedHistory.from_models(histories, weights, then, known)
         if alike.of_changes != alike.worth:
             _, others, chances = weighed_models(points, counts, alike.of_changes, search=search)
             changes = AveragedHistory.from_models(others, chances, then, known)
-        if votes.covariates is not None and levels.effects.shape != (len(votes.covariates.names),):
-            raise SpecError(f"{points[0].name!r} estimates no effects of covariates: take dynamic-bradley-terry")
-        found = _read(votes.items, names, counts, alike, replace(levels, changes=changes.changes), then, seed)
-    point = weighed[int(np.argmax(weights))]
-    grid = [
-        {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
-        for one, history, weight in zip(weighed, histories, weights, strict=True)
-    ]
-    notes = [*source.notes, *dated, *_notes(votes, alike, names, names[then], chosen), *of_covariates]
-    if len(grid) > 1:
-        notes.append(said_of_grid(grid, points, point, search=search))
-    facts = {
-        "unit": point.score_unit(),
-        "time_unit": chosen,
-        "times": names,
-        "then": names[then],
-        "now": names[-1],
-        "n": votes.count,
-        "grid": grid,
-        "seed": seed,
-        **({"reading": dict(source.stated)} if source.stated else {}),
-    }
-    axis, effects = tuple(_axis(periods.gather(starts), x[starts])), None
-    if votes.covariates is not None:
-        se = levels.effects_deviation
-        if alike.judges:
-            se = se * np.sqrt(votes_worth_one(votes) * alike.points / alike.worth)
-        effects = effects_table(
-            votes.covariates, levels.effects, se, _freedom(alike, np.full(1, alike.units.effective))
-        )
-    return ScoresOverTime(*found, str(point), tuple(notes), facts, axis, effects, source.raw.sha256)
+        grid = [
+            {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
+            for one, history, weight in zip(weighed, histories, weights, strict=True)
+        ]
+        return cls(replace(levels, changes=changes.changes), weighed[int(np.argmax(weights))], grid)
+
+
+def _effects(votes: Votes, alike: AlikeVotes, levels: AveragedHistory) -> pl.DataFrame | None:
+    """Return the effects of covariates, if there are any."""
+    if votes.covariates is None:
+        return None
+    se = levels.effects_deviation
+    if alike.judges:
+        se = se * np.sqrt(votes_worth_one(votes) * alike.points / alike.worth)
+    return effects_table(votes.covariates, levels.effects, se, _freedom(alike, np.full(1, alike.units.effective)))
 
 
 def _points(method: str) -> list[SequentialAggregator]:
@@ -237,21 +250,6 @@ def _points(method: str) -> list[SequentialAggregator]:
         if not isinstance(point, SequentialAggregator):
             raise SpecError(f"aggregator {point.name!r} has no model of scores over time")
     return [point for point in points if isinstance(point, SequentialAggregator)]
-
-
-def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64]) -> int:
-    """Return the time that the last one is compared with; `last` is how that is written."""
-    if not since:
-        return min(int(place[len(place) // 2]), len(moments) - 2)
-    try:
-        asked = read_time(since, moments[0])
-    except SpecError as error:
-        raise SpecError(f"{option('since', since)}: {error}") from error
-    after: Iterator[Any] = map(comparable_time, moments)
-    found = next((t for t, moment in enumerate(after) if moment >= asked), len(moments))
-    if found > len(moments) - 2:
-        raise SpecError(f"{option('since', since)}: the log has no time from there on before its last one, {last}")
-    return found
 
 
 def _read(
@@ -377,10 +375,3 @@ def _notes(votes: Votes, alike: AlikeVotes, names: Sequence[str], then: str, uni
         whole = f"{n / alike.points:,.0f} whole votes"
         notes.append(f"graded votes vary less than whole votes: {n:,} graded votes are worth {whole}{but}")
     return notes
-
-
-def _axis(periods: pl.Series, x: NDArray[np.float64]) -> list[float]:
-    """Return where times stand on an axis: dates as years, numbers as they are, others by their number."""
-    if isinstance(periods.dtype, pl.Datetime) or periods.dtype == pl.Date:
-        return [float(y) for y in periods.dt.year() + (periods.dt.ordinal_day() - 1) / 365.25]
-    return [float(value) for value in (periods if periods.dtype.is_numeric() else pl.Series(x))]

@@ -218,7 +218,7 @@ def rank_scores(
     notes += [
         note
         for method, ranking in zip(asked, ranked, strict=True)
-        for note in _said(whole, method, ranking, replicates)
+        for note in _remarks(whole, method, ranking, replicates)
     ]
     if not alone:
         notes += _by_ranks(whole, replicates=replicates, seed=seed, known=known)
@@ -252,7 +252,7 @@ def _ranked(
     return ranking
 
 
-def _said(whole: TaskScores, method: ScoreAggregator, ranking: SystemRanking, replicates: int) -> Iterator[str]:
+def _remarks(whole: TaskScores, method: ScoreAggregator, ranking: SystemRanking, replicates: int) -> Iterator[str]:
     """Yield what a reader must know of a method's resamples and tests."""
     if ranking.skewed:
         pairs = len(whole.systems) * (len(whole.systems) - 1) // 2

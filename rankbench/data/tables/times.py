@@ -1,4 +1,4 @@
-"""Times of votes are read, and cut by calendar units.
+"""Times of votes are read.
 
 Texts sort otherwise than what they say ("10" before "9"), so a column of texts is read as what all
 of it is; a value that is something else is an error with its row. A reading is decided before
@@ -7,18 +7,13 @@ the rows pass by, because a lazy frame must know its types.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Literal, TypeAlias
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.errors import InputError, SpecError, option
+from rankbench.errors import InputError, option
 from rankbench.interfaces.table_check import TableCheck
 
 _QUOTED = 100
@@ -204,174 +199,3 @@ def _native(dtype: pl.DataType, name: str) -> TimeReading:
     if words is None:
         raise InputError(f"the column holds {str(dtype)[:_QUOTED]}, which does not order votes; {_how()}", column=name)
     return TimeReading(words, dtype)
-
-
-TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
-"""Span whose votes count as of one time; ``time``: the same time in the log."""
-
-CALENDAR_UNITS: dict[TimeUnit, str] = {
-    "minute": "1m",
-    "hour": "1h",
-    "day": "1d",
-    "week": "1w",
-    "month": "1mo",
-    "quarter": "1q",
-    "year": "1y",
-}
-"""The units that only dates and date-times have, the finest first, as Polars writes them."""
-
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
-_MINUTES = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
-
-
-_EPOCHS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
-_BEGIN, _END = 631_152_000, 4_102_444_800
-"""Seconds since 1970 at the beginnings of 1990 and of 2100."""
-
-
-def moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "") -> tuple[pl.Series, list[str]]:
-    """Return numbers as moments, and a note, where a calendar's unit or a date is asked of them; others as they are.
-
-    Numbers are moments if all of them are seconds since 1970, or thousandths of them and so on, from 1990 to 2100.
-    """
-    asked = unit in CALENDAR_UNITS or (since.strip() and not _later(since))
-    if not asked or not times.dtype.is_numeric() or not len(times):
-        return times, []
-    for name, parts in _EPOCHS.items():
-        if times.is_between(_BEGIN * parts, _END * parts).all():
-            micros = (times * (10**6 / parts)).round() if parts <= 10**6 else times // 10**3
-            moments = micros.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
-            return moments, [f"rankbench reads times as {name} since 1970, in UTC"]
-    return times, []
-
-
-def _later(since: str) -> bool:
-    """Return whether a text is a number beyond years."""
-    try:
-        return abs(float(since)) > 9999
-    except ValueError:
-        return False
-
-
-def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
-    """Return times as the beginnings of their hours, days, ..
-
-    Raises
-    ------
-    SpecError
-        They are numbers, and no unit is known.
-    """
-    if unit == "time" or (times.dtype == pl.Date and unit in ("minute", "hour")):
-        return times
-    if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
-        raise SpecError(
-            f"the log's times are numbers, and nothing says how many make a {unit}; leave {option('time_unit')} out, "
-            "or write dates or date-times"
-        )
-    return times.dt.truncate(CALENDAR_UNITS[unit])
-
-
-def units_since(times: pl.Series, unit: TimeUnit) -> pl.Series:
-    """Return how many units have passed since the first of some times, floats.
-
-    Parameters
-    ----------
-    times : Series
-        Not decreasing, as `in_units` returns them; not numbers.
-    unit : TimeUnit
-        Not ``time``.
-    """
-    if unit in _MONTHS:
-        months = (times.dt.year().cast(pl.Int64) * 12 + times.dt.month()) // _MONTHS[unit]
-        return pl.Series((months - months[0]).cast(pl.Float64))
-    moments = times.cast(pl.Datetime("us")).cast(pl.Int64)
-    return pl.Series((moments - moments[0]).cast(pl.Float64) / (_MINUTES[unit] * 60e6))
-
-
-_MOST_TIMES = 200
-"""Most times of a log: without a unit of time, rankbench takes the finest within this limit."""
-
-_STRETCHES = 50
-"""Times of a log whose times are numbers, more than `_MOST_TIMES` of them: stretches of about equally many votes."""
-
-
-def times_together(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
-    """Return the time of each vote as it goes together with others, its unit, and how many units have passed."""
-    if unit != "time" and (isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date):
-        units = [unit] if unit is not None else list(CALENDAR_UNITS)
-        if times.dtype == pl.Date and unit is None:
-            units = units[units.index("day") :]
-        for one in units:
-            found = in_units(times, one)
-            if one == units[-1] or found.n_unique() <= _MOST_TIMES:
-                return found, one, units_since(found, one).to_numpy()
-    if unit is not None:
-        in_units(times, unit)
-    place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy()
-    if place[-1] >= _MOST_TIMES:
-        n = len(place)
-        # A stretch begins with a time, so that all votes of one time are in one stretch.
-        begins = np.unique(np.searchsorted(place, place[np.arange(_STRETCHES) * n // _STRETCHES]))
-        place = np.searchsorted(begins, np.arange(n), side="right") - 1
-        times = times.gather(begins[place])
-    return times, "time", place.astype(np.float64)
-
-
-def written_time(time: object, unit: TimeUnit) -> str:
-    """Return a time for people: of a year the year, of a month the month, else as ISO 8601 has it."""
-    if not isinstance(time, date):
-        return str(time)
-    if unit == "quarter":
-        return f"{time.year:04d}-Q{(time.month + 2) // 3}"
-    text = time.isoformat()
-    return {"year": text[:4], "month": text[:7], "week": text[:10], "day": text[:10]}.get(unit, text)
-
-
-_BEGINS = re.compile(r"(\d{4})(?:-(?:(\d{2})|Q([1-4])))?")
-
-
-def comparable_time(time: float | date) -> float | datetime:
-    """Return a time as `read_time` returns it."""
-    if isinstance(time, date) and not isinstance(time, datetime):
-        return datetime(time.year, time.month, time.day)
-    return time
-
-
-def read_time(text: str, like: float | date) -> float | datetime:
-    """Return the time that a text says, to compare with a log's: the beginning of a year, quarter, month or day.
-
-    Parameters
-    ----------
-    text : str
-        A number; or ``2024``, ``2024-Q2``, ``2024-03`` or what ISO 8601 has for days and moments.
-    like : float, date or datetime
-        A time of the log. One with a zone is in UTC, and so is a text without.
-
-    Raises
-    ------
-    SpecError
-        It is no such time.
-    """
-    text = text.strip()
-    if not isinstance(like, date):
-        try:
-            number = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
-        except ValueError:
-            number = math.nan
-        if math.isnan(number):
-            raise SpecError("the log's times are numbers, and this is none")
-        return number
-    zone = like.tzinfo if isinstance(like, datetime) else None
-    try:
-        if begins := _BEGINS.fullmatch(text):
-            year, month, quarter = begins.groups()
-            moment = datetime(int(year), int(month or 3 * int(quarter or 1) - 2), 1)
-        else:
-            moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise SpecError("write a time as 2024, 2024-Q2, 2024-03, 2024-03-31 or 2024-03-31T12:00") from None
-    if zone is None and moment.tzinfo is not None:
-        raise SpecError("the log's times have no zone: write one without")
-    if zone is not None:
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return moment
