@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -206,33 +207,22 @@ def run(
             only=only,
             n=n,
         )
-        plan = made.plan
         directory = Path(out) if out is not None else default_folder(made, data)
-        store = Store(directory)
-        try:
+        with closing(Store(directory)) as store:
             check_folder(store, made)
             record = suite_record(made)
             if warning := of_other_code(store, record):
                 told.warn(warning)
-            missing = _missing(store, plan.tasks)
+            missing = _missing(store, made.plan.tasks)
             if missing:
-                _check_code(plan.plugins)
+                _check_code(made.plan.plugins)
             check_room(made, missing, directory, workers)
-            store.begin(record, plan.members)
-            told.start(missing, len(plan.tasks) - len(missing))
+            store.begin(record, made.plan.members)
+            told.start(missing, len(made.plan.tasks) - len(missing))
             missing = [replace(task, advance=told.advance) for task in missing]
             blocks = _computed(made, missing, workers=workers, timeout=timeout, address=address)
-            busy = 0.0
-            for index, block in enumerate(blocks):
-                _check_code(plan.plugins)
-                store.commit(block)
-                busy += block.seconds
-                told.done(block)
-                if index == 0 and len(missing) > 1:
-                    told.show(terminal_of(partial(store)))
+            busy = _stored(store, made, blocks, told, first=len(missing) > 1)
             computed = time.perf_counter() - started
-        finally:
-            store.close()
         told.say("leaderboard and figures")
         results = make_report(directory)
     seconds = {
@@ -242,6 +232,19 @@ def run(
     }
     write_facts(directory, run_facts(made, record, len(missing), workers, seconds))
     return results
+
+
+def _stored(store: Store, made: Planned, blocks: Iterable[BlockResult], told: Progress, *, first: bool) -> float:
+    """Store blocks as they are computed, and show the `first`; return how many seconds all of them took."""
+    busy = 0.0
+    for index, block in enumerate(blocks):
+        _check_code(made.plan.plugins)
+        store.commit(block)
+        busy += block.seconds
+        told.done(block)
+        if first and index == 0:
+            told.show(terminal_of(partial(store)))
+    return busy
 
 
 def _computed(
