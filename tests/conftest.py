@@ -14,6 +14,7 @@ from hypothesis import settings
 from rankbench.core.runtime import settle_blas
 
 if TYPE_CHECKING:
+    from click.testing import Result
     from dask_cluster import Cluster
 
     from rankbench.interfaces.method import Block
@@ -44,7 +45,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 FIRST = (
     *("runner/test_left_behind", "runner/test_executors", "runner/test_plugin_code", "faults/test_same_bytes"),
-    "cli/test_cli_time",
+    "tracking/test_cli_time",
 )
 """Files whose tests share a run that takes long, or take long one by one."""
 
@@ -88,6 +89,14 @@ def block() -> Block:
     from small_blocks import make_block
 
     return make_block([4, 7, 3, 12, 5], 150)
+
+
+@pytest.fixture
+def rankbench() -> Callable[..., Result]:
+    """Run ``rankbench`` with these arguments."""
+    from command_line import called
+
+    return called
 
 
 @pytest.fixture(scope="session")

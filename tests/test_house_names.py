@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,10 @@ CHECKER = ("certificates/check", "certificates/checking/")
 
 HANDED_ON = frozenset({"rankbench_register", "main"})
 """Functions that whoever starts a package looks for by name."""
+
+
+COMMAND = re.compile(r"\w+\.(command|group)\b")
+"""What a function is decorated with that becomes a subcommand."""
 
 
 @cache
@@ -75,7 +80,7 @@ def test_a_public_function_has_one_meaning() -> None:
     for module, tree in trees().items():
         for node in tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
-                subcommand = module.startswith("cli/") and node.decorator_list
+                subcommand = any(COMMAND.match(ast.unparse(each)) for each in node.decorator_list)
                 homes[node.name].update(() if subcommand else {module})
     assert len(homes) > 500
     assert several_meanings(homes) == {}

@@ -31,8 +31,11 @@ AFTERWARDS = (
 )
 """Packages and files that show, store, analyze or look up results of others: no number of a block depends on them."""
 
-POPULATIONS = ("certificates/conditional_risks.py", "certificates/kernels.py", "certificates/populations.py")
-"""Files within `AFTERWARDS` from which protocols draw votes all the same."""
+POPULATIONS = (
+    *("certificates/conditional_risks.py", "certificates/kernels.py", "certificates/populations.py"),
+    *("certificates/protocols/theory.py", "certificates/protocols/u_statistics.py"),
+)
+"""Files within `AFTERWARDS` that blocks of protocols compute with all the same."""
 
 COMPILED_TOO = ("core/gains.py", "interfaces/exact.py", "surrogates/phi.py")
 """Files outside of kernels from which kernels make functions."""

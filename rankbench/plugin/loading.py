@@ -29,7 +29,7 @@ from rankbench.plugin.blocked import is_blocked
 from rankbench.plugin.registry import HOOK, Origin, Registry, plural_of
 
 BROUGHT_BY = {"format": "tables", "claim": "suites", "figure": "suites", "model": "methods"}
-"""Built-in entry points that are not named after the kind of component that they bring."""
+"""Built-in entry points that are not named after the kind of component that they bring, as ``KINDS[-MORE]``."""
 
 TWO_LINES = f"`@rankbench.hookimpl` / `def {HOOK}(): return [...]`"
 
@@ -115,7 +115,7 @@ class Loader:
         """Load what may bring a kind (or ``suite``), by default everything."""
         third_party = any(origin.distribution != OURSELVES for origin, _ in self.waiting)
         wanted = "" if third_party or not kind else BROUGHT_BY.get(kind) or plural_of(kind)
-        while left := [each for each in self.waiting if wanted in ("", each[1].name)]:
+        while left := [each for each in self.waiting if wanted in ("", each[1].name.partition("-")[0])]:
             self.waiting.remove(left[0])
             origin, entry = left[0]
             loading = _Loading(origin, entry)

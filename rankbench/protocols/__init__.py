@@ -24,8 +24,6 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.periods import LeftAdvantage, PeriodLeaders
     from rankbench.protocols.score_tables import ScoreTables
     from rankbench.protocols.table_1 import Table1
-    from rankbench.protocols.theory import Repair, Theory
-    from rankbench.protocols.u_statistics import UStatistics
 
     return [
         AggregationTrial,
@@ -38,10 +36,7 @@ def rankbench_register() -> list[type[Protocol]]:
         OneStepAhead,
         OwnLog,
         PeriodLeaders,
-        Repair,
         ScoreTables,
         Selection,
         Table1,
-        Theory,
-        UStatistics,
     ]

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from rankbench.cli import main
-from rankbench.cli.site import folder_page
 from rankbench.html.page import in_site
 from rankbench.reports.web_page import WITHOUT_DATA
+from rankbench.tracking.site import folder_page
 
 
 @pytest.mark.full

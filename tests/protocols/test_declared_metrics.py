@@ -20,6 +20,7 @@ import rankbench
 from rankbench import api
 from rankbench.aggregators.rates import WinRate
 from rankbench.aggregators.sequential import Elo
+from rankbench.certificates.protocols import rankbench_register as of_theory
 from rankbench.core.code_digest import version
 from rankbench.core.component import Component
 from rankbench.errors import ContenderDiverged, SpecError
@@ -315,7 +316,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "a-suite-of-you
 
 def test_the_page_lists_the_built_in_protocols_with_their_data() -> None:
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| (\w+)s \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    found = {(cls.name, cls.table is None, cls.contender) for cls in rankbench_register()}
+    found = {(cls.name, cls.table is None, cls.contender) for cls in (*rankbench_register(), *of_theory())}
     assert {(name, data == "populations of its own", kind) for name, data, kind in rows} == found
 
 

@@ -18,10 +18,10 @@ from made_results import MadeResults
 from numpy.typing import NDArray
 from scipy import stats
 
-from rankbench.cli.compare import compare, comparison_annotations
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
 from rankbench.store.records import StoredCell
+from rankbench.tracking.commands import compare, comparison_annotations
 from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import Change, ChangeSubject, Comparison, Family, Margin, untested
 from rankbench.tracking.comparison_page import cells_of, columns_of, comparison_json, comparison_markdown, how_to_read

@@ -13,7 +13,6 @@ import pytest
 import synthetic
 from click.testing import CliRunner
 
-from rankbench.cli.history import history
 from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.analysis import analyze
@@ -28,6 +27,7 @@ from rankbench.tracking.history import (
     history_figure,
     read_history,
 )
+from rankbench.tracking.history_commands import history
 from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

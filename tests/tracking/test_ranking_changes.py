@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from scipy import stats
 
 from rankbench.aggregators.rates import WinRate
-from rankbench.cli.compare import compare
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 from rankbench.tracking import ranking_changes as module
+from rankbench.tracking.commands import compare
 from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import Change, Comparison, Family, Margin
 from rankbench.tracking.ranking_changes import RESAMPLES, ranking_changes, shuffled_scores

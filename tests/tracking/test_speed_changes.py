@@ -12,8 +12,8 @@ import pytest
 from amounts import trials
 from scipy import stats
 
-from rankbench.cli.compare import comparison_annotations
 from rankbench.errors import InputError, SpecError
+from rankbench.tracking.commands import comparison_annotations
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Change
 from rankbench.tracking.comparison_page import cells_of

@@ -7,13 +7,13 @@ import math
 import pickle
 import warnings
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic.fields import FieldInfo
 
-from rankbench.certificates.conditions import failing
 from rankbench.core.component import Property, union_types
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError, nearest
@@ -162,10 +162,15 @@ def _refused(subject: Subject, params: dict[str, Any], complaint: str) -> None:
     raise CheckFailed(complaint)
 
 
+CONDITIONS = "rankbench.conditions"
+"""Entry points, named after kinds, of functions that say which conditions of the papers a component fails."""
+
+
 @conformance_check("surrogate")
 def consistency_conditions(subject: Subject) -> str:
     """Conditions of the papers on phi and on minimizers hold; a note names one that fails, which is no defect."""
-    return "; ".join(failing(subject.it))
+    (failing,) = entry_points(group=CONDITIONS, name=subject.kind)
+    return "; ".join(failing.load()(subject.it))
 
 
 @conformance_check(*KINDS)

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from rankbench.audits.audit import Audit, audit
+from rankbench.audits.commands import audit_answer
 from rankbench.audits.probe import Probe
-from rankbench.cli.audit import audit_answer
 from rankbench.cli.shown import encoded
 
 

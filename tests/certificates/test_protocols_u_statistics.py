@@ -14,6 +14,9 @@ from rankbench import api
 from rankbench.certificates.conditional_risks import consistency_in
 from rankbench.certificates.kernels import draw_outcomes, normal
 from rankbench.certificates.populations import GRAPHS, draw_populations
+from rankbench.certificates.protocols import theory
+from rankbench.certificates.protocols.theory import ROUNDING, Repair, Theory
+from rankbench.certificates.protocols.u_statistics import UStatistics
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.cell import cell_problem
 from rankbench.interfaces.method import Method
@@ -23,10 +26,7 @@ from rankbench.kernels.random import seed_state
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.methods.baselines import LogOddsRegression, UStatistic
 from rankbench.plugin import manager
-from rankbench.protocols import theory
 from rankbench.protocols.expected_risk import expected_moments
-from rankbench.protocols.theory import ROUNDING, Repair, Theory
-from rankbench.protocols.u_statistics import UStatistics
 
 METRICS = ("abs-bias", "deviation", "excess", "instability")
 
@@ -278,7 +278,7 @@ def test_the_true_excess_is_within_the_bound_of_the_surrogates(prepared):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bound_of_23_is_at_most_that_of_its_calibration_function(prepared, seed):
-    from rankbench.protocols.theory import _populations, excess_bound
+    from rankbench.certificates.protocols.theory import _populations, excess_bound
 
     method, loss = manager.get(Method, CELLS["repaired"]), PairwiseDisagreement()
     for population in _populations(prepared):
@@ -292,7 +292,7 @@ def test_the_bound_of_23_is_at_most_that_of_its_calibration_function(prepared, s
 
 
 def test_a_method_without_a_surrogate_risk_has_no_bound(prepared):
-    from rankbench.protocols.theory import excess_bound
+    from rankbench.certificates.protocols.theory import excess_bound
 
     votes = np.array([[0.0, 1.0], [0.0, 0.0]])
     borda = manager.get(Method, "erm:aggregator=mean-log-odds,k=3,surrogate=regression,optimizer=exact")
@@ -300,7 +300,7 @@ def test_a_method_without_a_surrogate_risk_has_no_bound(prepared):
 
 
 def test_repair_prefixes(prepared):
-    from rankbench.protocols.theory import _draw, _populations
+    from rankbench.certificates.protocols.theory import _draw, _populations
 
     populations = _populations(prepared)
     assert [len(p.votes) for p in populations] == [3, 3, 4, 4, 4, 4]
@@ -310,7 +310,7 @@ def test_repair_prefixes(prepared):
 
 
 def test_repair_labels_are_a_best_ranking(prepared):
-    from rankbench.protocols.theory import _populations, _queries
+    from rankbench.certificates.protocols.theory import _populations, _queries
 
     queries = _queries(prepared)
     for q, population in enumerate(_populations(prepared)):

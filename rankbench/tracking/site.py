@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import click
 
-from rankbench.cli.history import shown_history
 from rankbench.cli.origin import origin_texts
 from rankbench.cli.output import heartbeat
 from rankbench.cli.shown import Answer, answering, encoded
@@ -28,6 +27,7 @@ from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data, t
 from rankbench.store.published import holds_results, open_results
 from rankbench.suites.suite_files import read_suite
 from rankbench.tracking.history import read_history
+from rankbench.tracking.history_commands import shown_history
 
 CERTIFICATES = "certificates"
 """Folder beside the answers of the suite consistency."""

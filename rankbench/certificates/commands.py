@@ -1,0 +1,167 @@
+"""`rankbench certify` and `calibration` tell how consistent a surrogate is."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rankbench.certificates.calibration import Calibration
+from rankbench.certificates.calibration import calibration as compute
+from rankbench.certificates.certificate import short
+from rankbench.certificates.certify import certify as find
+from rankbench.certificates.certify import verify as check
+from rankbench.certificates.conditions import failing
+from rankbench.certificates.suite import consistency
+from rankbench.cli.output import complete_names, heartbeat, terminal_width
+from rankbench.cli.shown import Answer, F, Format, Table, answering, chosen_form, file_options, show
+from rankbench.interfaces.surrogate import Surrogate
+from rankbench.plugin.manager import get
+
+
+def question_options(command: F) -> F:
+    """Give a subcommand the options of a question about a surrogate: loss, noise class and aggregator."""
+    options = (
+        click.option(
+            "--loss",
+            default="pairwise",
+            show_default=True,
+            shell_complete=complete_names("loss", also=("pairwise", "ndcg", "err", "precision")),
+            help="pairwise, ndcg, err, precision, or a loss with parameters.",
+        ),
+        click.option(
+            "--noise",
+            type=click.Choice(["low", "dag", "any", "independent"]),
+            default="low",
+            show_default=True,
+            help="Class of distributions: low noise, preferences without cycles (dag), any, or independent scores.",
+        ),
+        click.option(
+            "--aggregator",
+            metavar="NAME",
+            shell_complete=complete_names("aggregator"),
+            help="The surrogate sees judgments after this aggregation.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("surrogate", required=False, shell_complete=complete_names("surrogate"))
+@question_options
+@click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
+@click.option("--k", default="inf", type=float, show_default=True, help="Number of judgments to aggregate; inf: all.")
+@click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
+@click.option("--laws", type=click.IntRange(min=1), help="Maximum number of distributions to search, within --budget.")
+@click.option("--mu", type=click.Path(path_type=Path), help="Decide the distribution in this JSON file; no search.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the search.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the certificate to this file.")
+@click.option("--picture", type=click.Path(path_type=Path, dir_okay=False), help="Picture to draw, .png or .svg.")
+@click.option("--verify", type=click.Path(path_type=Path), help="Check the certificate in this file alone.")
+@click.option(
+    "--all",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Decide every question of the suite consistency, and write the certificates into this folder.",
+)
+@answering
+def certify(
+    surrogate: str | None,
+    out: Path | None,
+    picture: Path | None,
+    verify: Path | None,
+    folder: Path | None,
+    **question: Any,
+) -> Answer:
+    """Decide whether a surrogate is consistent, with a proof.
+
+    A surrogate is consistent if minimizing its risk minimizes the risk of the loss, for every
+    distribution of judgments in the noise class. rankbench searches for a counterexample, makes it
+    small and proves it; for some classes it proves consistency instead. Check the certificate
+    without rankbench's search by --verify FILE, or by python -m rankbench.certificates.check FILE.
+    Its format is in docs/reference/certificate-format.md.
+
+    The exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT, CONSISTENT_AT_MU and
+    NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where rankbench decided nothing. With --verify it
+    is 0 if the checker accepts the certificate, also one that claims nothing, 1 if it rejects it,
+    and 2 if it cannot read or check it.
+    """
+    if sum(given is not None for given in (surrogate, verify, folder)) != 1:
+        raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
+    if verify is not None:
+        accepted, lines = check(verify)
+        return Answer({"accepted": accepted, "said": list(lines)}, lines, exit_code=0 if accepted else 1)
+    if picture is not None and picture.suffix not in (".png", ".svg"):
+        raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", param_hint="--picture")
+    if folder is not None:
+        answered = list[str]()
+        with heartbeat(lambda: f"answering the suite consistency into {folder}, {len(answered)} done"):
+            consistency(folder, answered.append)
+        return Answer({"folder": str(folder), "answers": answered}, answered)
+
+    with heartbeat(f"deciding {surrogate}"):
+        found = find(surrogate or "", **question)
+    written, notes = list[str](), [f"condition: {why}" for why in failing(get(Surrogate, surrogate or ""))]
+    if out is not None:
+        found.write(out)
+        written += ["", f"certificate: {out}"]
+    if picture is not None and not found.alpha:
+        notes.append(f"no picture: {found.verdict} is not about one distribution")
+    elif picture is not None:
+        from rankbench.certificates.picture import draw_counterexample
+
+        picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
+        written += ["", f"picture: {picture}"]
+    words = click.wrap_text(found.words(), width=min(terminal_width(), 100))
+    code = 1 if found.verdict == "INCONCLUSIVE" else 0
+    return Answer(found.content, [found.label, "", *words.split("\n"), *written], exit_code=code, notes=notes)
+
+
+@click.command()
+@click.argument("surrogate", shell_complete=complete_names("surrogate"))
+@question_options
+@click.option("--items", type=click.IntRange(2, 4), default=3, show_default=True, help="Items to order.")
+@click.option("--mu", type=click.Path(path_type=Path), help="One distribution, in this JSON file: H(eps, mu).")
+@click.option("--eps", multiple=True, type=float, help="True excess, repeatable; default: tenths of the largest one.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=0),
+    default=3000,
+    show_default=True,
+    help="Steps of branch and bound at most, where H is not exact; 0 bounds none.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of its first guesses.")
+@file_options
+def calibration(
+    surrogate: str, form: Format | None, out: Path | None, eps: tuple[float, ...], mu: Path | None, **question: Any
+) -> None:
+    """Bound the true excess risk by a surrogate's.
+
+    H(eps) is the least surrogate excess of scores with a true excess of eps or more, whatever the distribution of
+    judgments in the noise class. H** is its largest convex minorant: H** at the true excess is at most the surrogate
+    excess. H is exact for the hinge, linear and regression, and has bounds for other smooth surrogates.
+    """
+    chosen = chosen_form(form, out, [] if mu is None else [str(mu)], pictures=True)
+    with heartbeat(f"calibration function of {surrogate}"):
+        found = compute(surrogate, mu=mu, eps=eps or None, **question)
+    show(calibration_answer(found), chosen, out)
+
+
+def calibration_answer(found: Calibration) -> Answer:
+    """Return a calibration function as an answer."""
+    frame = found.table()
+    facts = {"about": found.about, "structures": found.structures, "exact": found.exact, "consistent": found.consistent}
+    ends = {"zero": float(found.zero), "largest": float(found.largest)}
+    rows = [{name: x if math.isfinite(x) else None for name, x in row.items()} for row in frame.to_dicts()]
+    bounds = [found.upper] if found.exact else [found.lower, found.upper]
+    columns = [found.eps, *bounds, found.biconjugate(found.eps)]
+    heads = ("eps", "H(eps)", "H**(eps)") if found.exact else ("eps", "H(eps) >=", "H(eps) <=", "H**(eps) >=")
+    table = Table(heads, [list(map(short, row)) for row in zip(*columns, strict=True)])
+    words = found.words()
+    record = {**facts, **ends, "rows": rows}
+    title = "Calibration function"
+    return Answer(record, [table, "", words], frame=frame, below=[words], title=title, drawing=found.drawing)
