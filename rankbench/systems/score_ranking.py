@@ -200,13 +200,14 @@ def rank_scores(
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
     if between:
         check_pair(between)
+    asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
     options: dict[str, Any] = {"columns": columns, "reader": reader, "where": where, "loss": loss, "ties": ties}
     found = scores_read(scores, qrels=qrels, missing=missing, without=without, **options)
     read, alone = found.table, bool(found.loss) and len(found.table.systems) == 1
     with readable(found.path):
         kept: Kept = "systems" if missing == "systems" else "tasks"
         whole, more = (read, []) if alone else completed(read, kept, found.notes)
-    asked = [_method(text) for text in dict.fromkeys(methods or (METHODS[:1] if alone else METHODS))]
+    asked = asked[:1] if alone and not methods else asked
     mixed = mixed_tasks(whole)
     about = [*wide_tasks(whole), *mixed, *of_each_other(whole), size_text(whole, every=bool(mixed))]
     k = min(top, len(whole.systems))

@@ -37,7 +37,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "a winner that is neither": (
         "a.csv",
         SIDES + b"x,y,x\nx,y,z\n",
-        "a.csv [winner]: beside names of items the column says 'z' 1",
+        "a.csv:3 [winner]: beside names of items the column says 'z' 1",
     ),
     "no winner": ("a.csv", SIDES + b"x,y,x\nx,y,\n", "a.csv:3 [winner]"),
     "no bytes": ("a.csv", b"", "a.csv: the file is empty"),

@@ -133,7 +133,7 @@ def test_predictions_compete_wherever_votes_are_predicted(rankbench, tmp_path, m
     path, other = tmp_path / "games.csv", tmp_path / "votes.csv"
     teams = [f"{'abc'[d % 3]},{'bca'[d % 3]},.6,.3,{d % 2},{1 - d % 2},{d // 3}" for d in range(90)]
     path.write_text("\n".join(["left,right,elo_prob1,bet1,left_score,right_score,time", *teams]) + "\n")
-    asked = ("--predictions", "elo_prob1", "--predictions", "bet1:of=right", "--reps", "1")
+    asked = ("--predictions", "elo_prob1:of=left", "--predictions", "bet1:of=right", "--reps", "1")
     shown = json.loads(rankbench("plan", "--log", str(path), *asked, "--json").stdout)
     for column in ("elo_prob1", "bet1"):
         there = {row["experiment"] for row in shown["contenders"] if row["spec"] == f"predictions:column={column}"}
