@@ -122,23 +122,23 @@ def loaded(frame: pl.DataFrame, predictions: str) -> list[float]:
     return votes.covariates.values[:, 0].tolist()
 
 
-@pytest.mark.parametrize("name", ["home_prob", "prob_home", "Home Win", "elo_prob1", "p_left"])
+@pytest.mark.parametrize("name", ["home_prob", "prob_home", "Home Win", "p_left"])
 def test_a_name_says_whose_chance_it_is(name: str) -> None:
     assert loaded(VOTES.rename({"p": name}), name) == pytest.approx(logit([0.6, 0.3, 0.2]))
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("away_prob", "away_prob"), ("prob2", "prob2"), ("p", "p:of=away_team"), ("p:q", '"p:q":of=away_team')],
+    [("away_prob", "away_prob"), ("p", "p:of=away_team"), ("p:q", '"p:q":of=away_team')],
 )
 def test_a_chance_of_the_right_is_turned(name: str, said: str) -> None:
     assert loaded(VOTES.rename({"p": name}), said) == pytest.approx(logit([0.4, 0.7, 0.8]))
 
 
 def test_of_two_columns_it_is_the_chance_among_decided_votes() -> None:
-    both = VOTES.rename({"p": "prob1"}).with_columns(prob2=pl.Series([0.1, 0.2, 0.3]))
+    both = VOTES.rename({"p": "prob_home"}).with_columns(prob_away=pl.Series([0.1, 0.2, 0.3]))
     assert loaded(both, "prob") == pytest.approx(np.log([6, 2 / 7, 2 / 3]))
-    assert loaded(both, "prob1") == pytest.approx(logit([0.6, 0.3, 0.2]))
+    assert loaded(both, "prob_home") == pytest.approx(logit([0.6, 0.3, 0.2]))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,12 @@ def test_of_winners_and_losers_it_is_whose_one_says(of: str, expected: list[floa
     [
         (VOTES, "p", "whose chance 'p' is: write p:of=home_team or p:of=away_team"),
         (VOTES, "p:of=venue", "'venue' is no column of items: write p:of=home_team or"),
-        (VOTES.drop("p").with_columns(p1=0.6, p2=0.4), "p:of=home_team", "two columns, 'p1' and 'p2'.*leave out of="),
+        (
+            VOTES.drop("p").with_columns(p_home=0.6, p_away=0.4),
+            "p:of=home_team",
+            "two columns, 'p_home' and 'p_away'.*leave out of=",
+        ),
+        (VOTES.drop("p").with_columns(p1=0.6, p2=0.4), "p", "which of 'p1' and 'p2' is of which item is not said"),
         (VOTES.rename({"p": "home_or_away"}), "home_or_away", "whose chance"),
         (pl.DataFrame(NAMED), "p", "write p:of=winner or p:of=loser or p:of=first"),
         (pl.DataFrame(NAMED).rename({"p": "p_winner"}), "p_winner", "write p_winner:of=winner or"),
@@ -206,10 +211,8 @@ def test_a_name_with_two_readings_says_nothing(names: tuple[str, str], roles: st
         load_votes(scan(frame, columns=with_told(roles, "predictions", name)))
 
 
-def test_home_is_of_the_right_where_the_right_is_the_home_team() -> None:
-    frame = pl.DataFrame(
-        {"visitor": ["x", "y"], "home_team": ["y", "z"], "winner": ["x", "z"], "prob_home": [0.6, 0.3]}
-    )
-    votes = load_votes(scan(frame, columns="left=visitor,right=home_team,winner=winner,predictions=prob_home"))
+def test_the_right_may_be_the_home_team() -> None:
+    frame = pl.DataFrame({"visitor": ["x", "y"], "home": ["y", "z"], "winner": ["x", "z"], "prob_home": [0.6, 0.3]})
+    votes = load_votes(scan(frame, columns="left=visitor,right=home,winner=winner,predictions=prob_home"))
     assert votes.covariates is not None
     assert votes.covariates.values[:, 0] == pytest.approx(logit([0.4, 0.3]))

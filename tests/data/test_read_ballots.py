@@ -127,11 +127,11 @@ def test_rankings_in_three_forms(form: str) -> None:
 def test_places_in_rows_and_in_columns_are_the_same_ballots(places: list[list[int]]) -> None:
     wide = csv_table("j,a,b,c", *(f"j{at},{','.join(map(str, row))}" for at, row in enumerate(places)))
     rows = [f"j{at},{item},{place}" for at, row in enumerate(places) for item, place in zip("abc", row, strict=True)]
-    reading = told("items=a|b|c,cells=place,judge=j", "missing=0")
+    reading = told("items=a|b|c,cells=place,judge=j,keep=*", "missing=0")
     if not any(place for row in places for place in row):
         return
     one = ballots(wide, reading)[1]
-    other = ballots(csv_table("j,item,place", *rows), told("judge=j,item=item,place=place", "missing=0"))[1]
+    other = ballots(csv_table("j,item,place", *rows), told("judge=j,item=item,place=place,keep=*", "missing=0"))[1]
     expected = []
     for at, row in enumerate(places):
         levels = sorted({place for place in row if place})

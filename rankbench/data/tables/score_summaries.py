@@ -18,6 +18,9 @@ _ALL_BLOCKS, _TOUCHING = 200, 1_000
 _SCREENED, _OF_DIGITS = 64, 16
 """Columns that are looked at first; columns that tell how numbers are written."""
 
+_TINY = 1e-6
+"""Numbers that are all smaller are in a unit of their own."""
+
 _CHUNK = 2_000_000
 """Blocks that are looked at together."""
 
@@ -65,6 +68,9 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
     n, m = values.shape
     if n < 3 or m < 2:
         return None
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    # Digits are looked at: numbers far below them are all rounding.
+    values = values / largest if 0 < largest < _TINY else values
     sums = _Sums.over(values)
     chosen = np.arange(n) if rows is None else np.asarray(rows, np.int64)
     of_each = n * (n - 1) // 2 if n <= _ALL_BLOCKS else 4 * n if n <= _TOUCHING else 3

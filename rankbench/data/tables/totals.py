@@ -24,6 +24,9 @@ _NAMES, _CELLS = 50, 200_000
 _ROUNDED = 0.0051
 """Largest difference of a mean that was rounded to two digits."""
 
+_IN_HUNDREDTHS, _SELDOM = 100, float(np.log(50))
+"""A total is asked about that chance gives to one table in fifty at most."""
+
 
 def is_kept(reading: Reading, name: str) -> bool:
     """Return whether a reading says that a name is meant, though it looks like a total."""
@@ -157,11 +160,16 @@ def _refuse_all(reading: Reading, cells: pl.DataFrame, key: str, what: str, colu
     names, largest = by_key[key].to_list(), by_key["value"].arg_max()
     if len(names) < 3 or largest is None:
         return
+    value, whole = pl.col("value"), (cells["value"] % 1 == 0).all()
     for at, how in ((largest, "sum"), (0, "mean"), (len(names) - 1, "mean")):
-        own, value = pl.col(key) == names[at], pl.col("value")
+        own = pl.col(key) == names[at]
         rest = value.filter(~own).sum() if how == "sum" else value.filter(~own).mean()
-        near = (value.filter(own).sum() - rest).abs() < (1e-9 if how == "sum" else _ROUNDED)
-        same = cells.group_by(pl.exclude(key, "value")).agg(value=near.fill_null(value=False))["value"]
-        if len(same) > 2 and same.all() and by_key["value"].n_unique() > 1 and not is_kept(reading, names[at]):
+        rounding = 1e-9 * rest.abs() if how == "sum" else pl.min_horizontal(_ROUNDED, 0.02 * rest.abs())
+        near = (value.filter(own).sum() - rest).abs() <= rounding
+        # As many numbers are as likely in its place: of small ones some are a sum by chance.
+        ways = (1 + value.filter(own).sum().abs() * (1 if whole else _IN_HUNDREDTHS)).log()
+        each = cells.group_by(pl.exclude(key, "value")).agg(near=near.fill_null(value=False), ways=ways)
+        known = len(each) > 2 and each["near"].all() and each["ways"].sum() > _SELDOM
+        if known and by_key["value"].n_unique() > 1 and not is_kept(reading, names[at]):
             others = [name for name in names if name != names[at]]
             raise _total_question(what, names[at], how, others, partial(_leaving, columns))
