@@ -65,7 +65,7 @@ class Worker:
     connection : Connection
         Readable when there is something to look at, see `done`.
     ready : bool
-        Whether it has imported rankbench.
+        Whether it has imported rankbench, and was there when a function was sent.
     result : object
         Return value of the last function, or a `LostProcess`; once `done` says so.
     """
@@ -108,8 +108,10 @@ class Worker:
         """
         self._timeout, self._advance = timeout, advance
         self._deadline = time.monotonic() + (timeout if self.ready else START)
-        with contextlib.suppress(OSError):  # it is dead, as `done` finds
+        try:
             self.connection.send((function, arguments, advance is not None))
+        except OSError:  # it is dead, as `done` finds, and has not begun
+            self.ready = False
 
     def done(self) -> bool:
         """Look whether the function has returned, or the process was lost; return whether `result` is known."""

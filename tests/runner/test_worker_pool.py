@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import competing
@@ -47,6 +49,14 @@ def test_a_process_that_ends_says_how() -> None:
         assert worker.call(os._exit, 3, timeout=60) == LostProcess(
             "error", "worker process died with exit code 3, without a result", 3
         )
+
+
+def test_a_process_that_was_dead_before_has_lost_no_call() -> None:
+    """So that the pool does not charge its next block with it."""
+    with Worker() as worker:
+        os.kill(worker.call(os.getpid, timeout=60), signal.SIGKILL)
+        assert wait([worker.connection], 60) == [worker.connection]
+        assert (worker.call(os.getpid, timeout=60).exit_code, worker.ready) == (-signal.SIGKILL, False)
 
 
 def test_a_call_that_takes_too_long_is_ended() -> None:
