@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import itertools
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from rankbench.core.text import shortened, visible, visible_line, without_commands
+from rankbench.core.text import is_plain, shortened, visible, visible_line, without_commands
 
 if TYPE_CHECKING:
     from rankbench.reports.headline import Notice
@@ -135,7 +136,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     from rich.text import Text
 
     columns = [visible_line(column) for column in columns]
-    cells = [[visible_line(cell) for cell in row] for row in given]
+    # Most tables are plain: all cells are looked at together.
+    plain = is_plain("".join(itertools.chain.from_iterable(given)))
+    cells = given if plain else [[visible_line(cell) for cell in row] for row in given]
     if len(cells) > FIRST_ROWS and (lines := _plain_lines(columns, cells)):
         echo(without_commands("\n".join([visible_line(title), *lines] if title else lines)))
         return

@@ -53,7 +53,7 @@ class CategoryCodes:
 
     def named(self, column: pl.Series) -> pl.Series:
         """Return the names of a column of a batch."""
-        return self.categories.to_series().gather(column)
+        return column.cat.to(self.dtype).cast(pl.String)
 
     def restart(self) -> None:
         """Forget the codes that were given: the next batch begins a part of the log that is counted by itself."""
@@ -67,11 +67,8 @@ class CategoryCodes:
 
     def names(self) -> list[str]:
         """Return the name of every code."""
-        result = [""] * self.count
-        for name, code in zip(self.categories.to_series().to_list(), self.number.tolist(), strict=False):
-            if code >= 0:
-                result[code] = name
-        return result
+        given = np.flatnonzero(self.number >= 0).astype(np.uint32)
+        return self.named(pl.Series(given[np.argsort(self.number[given])])).to_list()
 
     def order(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the codes that count, in the order in which items are listed."""
