@@ -25,7 +25,8 @@ from rankbench.reports.results import PaperFiles, Results
 from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.executors import LIMIT, run_in_pool, run_on_cluster
-from rankbench.runner.plan import Planned, check_suite, make_plan
+from rankbench.runner.experiment_check import check_suite
+from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources, source_names, with_parameters
 from rankbench.runner.progress import Progress
 from rankbench.runner.run_record import check_folder, check_room, default_folder, of_other_code, run_facts, suite_record

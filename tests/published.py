@@ -13,7 +13,7 @@ from rankbench.interfaces.cell import RANKING, BlockKey, BlockResult, CellResult
 from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.suite import Experiment
 from rankbench.plugin import manager
-from rankbench.runner.plan import check_experiment
+from rankbench.runner.experiment_check import check_experiment
 from rankbench.store.records import Member
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite

@@ -6,23 +6,21 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from rankbench.core.code_digest import OURSELVES, plugin_digest
 from rankbench.core.text import count_text, grouped_digits
 from rankbench.errors import SpecError, nearest, option
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.contender import Contender, sees_truth
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
-from rankbench.interfaces.suite import EVERYTHING, ContenderEntry, Experiment, Suite, SuitePart, in_gate, matches
+from rankbench.interfaces.protocol import BlockTask, Prepared
+from rankbench.interfaces.suite import EVERYTHING, Experiment, Suite, SuitePart, in_gate, matches
 from rankbench.interfaces.surrogate import Loss
-from rankbench.plugin import manager
-from rankbench.plugin.manager import contenders, figure_kind
 from rankbench.plugin.third_party import makers, strangers
 from rankbench.runner.additions import added
-from rankbench.runner.prepare import Sources, dataset_of, protocol_of
+from rankbench.runner.experiment_check import CheckedExperiment, Competitor, check_experiment, config_of
+from rankbench.runner.prepare import Sources
 from rankbench.store.records import Member
 
 MOST_CELLS = 5_000_000
@@ -132,7 +130,7 @@ def make_plan(
             theirs = (whose | of_source[source]).union(*map(makers, losses)) - {OURSELVES}
             plugins |= theirs
             codes = [code, *([name, plugin_digest(name)] for name in sorted(theirs))]
-            config = _config(entry, found)
+            config = config_of(entry, found)
             for scaled in prepared.sizes(entry.n or experiment.n):
                 for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
                     data = str(prepared.dataset) if prepared.dataset else ""
@@ -141,15 +139,7 @@ def make_plan(
                     blocks[key, source, metrics][cell] = found
                     at = scaled, sizes[scaled], repetition
                     members.append(Member(experiment.name, label, found.text, config, *at, cell, order))
-        canonical = dict(zip(experiment.losses, metrics, strict=True))
-        margin = {canonical[text]: value for text, value in experiment.margin.items()}
-        told = prepared.protocol.teaches_labels
-        shown = [one.label for one in competing if not told and any(map(sees_truth, one.contender.points))]
-        oracles = (*experiment.oracles, *(label for label in shown if not matches(label, experiment.oracles)))
-        settled: dict[str, Any] = {"losses": metrics, "margin": margin, "oracles": oracles}
-        if part.n:
-            settled["n"] = tuple(n for n in experiment.n if n in part.n)
-        named.append(experiment.model_copy(update=settled))
+        named.append(_settled(experiment, competing, metrics, prepared, part))
     tasks = [
         BlockTask(key, source, metrics, cells, components[source, metrics])
         for (key, source, metrics), cells in blocks.items()
@@ -163,6 +153,25 @@ def make_plan(
     whole = suite.model_copy(update={"experiments": tuple(named)})
     smaller = [text for e in named for text in _smaller(e, sources[source_index[e.name]])]
     return Plan(whole, members, tasks, kept, dict(made_by), tuple(sorted(plugins)), tuple(dict.fromkeys(smaller)))
+
+
+def _settled(
+    experiment: Experiment,
+    competing: Sequence[Competitor],
+    metrics: Sequence[str],
+    prepared: Prepared,
+    part: SuitePart,
+) -> Experiment:
+    """Return an experiment with its losses as they are called everywhere, its oracles, and the n that are planned."""
+    canonical = dict(zip(experiment.losses, metrics, strict=True))
+    margin = {canonical[text]: value for text, value in experiment.margin.items()}
+    told = prepared.protocol.teaches_labels
+    shown = [one.label for one in competing if not told and any(map(sees_truth, one.contender.points))]
+    oracles = (*experiment.oracles, *(label for label in shown if not matches(label, experiment.oracles)))
+    settled: dict[str, Any] = {"losses": tuple(metrics), "margin": margin, "oracles": oracles}
+    if part.n:
+        settled["n"] = tuple(n for n in experiment.n if n in part.n)
+    return experiment.model_copy(update=settled)
 
 
 def _smaller(experiment: Experiment, prepared: Prepared) -> Iterator[str]:
@@ -245,154 +254,6 @@ def _added(suite: Suite, experiments: Sequence[Experiment], checked: Sequence[Ch
         for one in whole.competing
         if one.order >= first
     ]
-
-
-class Competitor(NamedTuple):
-    """A contender of an experiment: its entry and the place of that among all, its label, and itself."""
-
-    order: int
-    entry: ContenderEntry
-    label: str
-    contender: Contender
-
-
-class CheckedExperiment(NamedTuple):
-    """Contenders, metrics and losses of an experiment; no losses if the protocol has metrics of its own."""
-
-    competing: list[Competitor]
-    metrics: tuple[str, ...]
-    losses: tuple[Loss, ...]
-
-
-def check_suite(suite: Suite, *, own_data: bool = True) -> None:
-    """Refuse a suite that names what is not there or does not fit: before a run, and before data are read.
-
-    Parameters
-    ----------
-    suite : Suite
-        With its includes resolved.
-    own_data : bool
-        Whether the data sets that it names are looked at, which others may replace.
-
-    Raises
-    ------
-    SpecError
-        See `check_experiment`; or a data set that is not there or that a protocol does not take.
-    InputError
-        A data set is a file that is not there, or that no reader knows.
-    """
-    for experiment in suite.experiments:
-        with _named(experiment):
-            protocol = protocol_of(experiment.protocol)
-            own = dataset_of(experiment.dataset) if own_data and experiment.dataset and protocol.table else None
-            if own is not None and (refusal := protocol.refusal(own)):
-                raise SpecError(refusal)
-        check_experiment(experiment, protocol)
-
-
-@contextmanager
-def _named(experiment: Experiment) -> Iterator[None]:
-    """Name an experiment in errors of what is found inside."""
-    try:
-        yield
-    except SpecError as error:
-        raise SpecError(f"experiment {experiment.name!r}: {error}") from error
-
-
-def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExperiment:
-    """Return contenders, metrics and losses of an experiment; check its figures and claims before a run.
-
-    Raises
-    ------
-    SpecError
-        An unknown component or parameter, or one that does not fit; two contenders of one label; an n, a metric or a
-        label that an entry, a figure or a claim names and the experiment does not have.
-    """
-    with _named(experiment):
-        found = [
-            Competitor(order, entry, label, one)
-            for order, entry in enumerate(experiment.contenders)
-            for label, one in _fitting(entry, protocol)
-        ]
-        metrics, losses = _judged_by(experiment, protocol)
-        labels: set[str] = set()
-        for one in found:
-            if one.label in labels:
-                raise SpecError(f"two contenders are labelled {one.label!r}")
-            labels.add(one.label)
-            for n in set(one.entry.n or ()).difference(experiment.n):
-                raise SpecError(f"a contender asks for n = {n}, which is not one of the experiment's n")
-        _check_labels(experiment, labels)
-        configs = [_config(one.entry, one.contender) for one in found]
-        for figure in experiment.figures:
-            if misfit := figure_kind(figure).misfit(metrics, experiment.n, configs):
-                raise SpecError(f"figure {figure.file!r}: {misfit}")
-        return CheckedExperiment(found, metrics, losses)
-
-
-def _config(entry: ContenderEntry, found: Contender) -> dict[str, Any]:
-    """Return all parameters of a contender as plain values; of one that is to be tuned, its points' parameters."""
-    configs = [point.config() for point in found.points]
-    return {"tuned": configs} if entry.tune else configs[0]
-
-
-def _fitting(entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Contender]]:
-    """Return the contenders of an entry, see `contenders`, if they can compete under a protocol.
-
-    Raises
-    ------
-    SpecError
-        An unknown component or parameter; one that the protocol has no use for, or cannot tune.
-    """
-    if entry.tune and not protocol.tunes:
-        raise SpecError(f"protocol {protocol.name!r} chooses no parameters, so {str(entry.use)!r} cannot be tuned")
-    found = contenders(entry, protocol.contender)
-    for _, one in found:
-        for point in one.points:
-            if misfit := protocol.misfit(point):
-                raise SpecError(f"{one.text!r} cannot compete: {misfit}")
-    return found
-
-
-def _judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, ...], tuple[Loss, ...]]:
-    """Return an experiment's metrics as cells name them, and the loss components that these are, if any.
-
-    Raises
-    ------
-    SpecError
-        The protocol has no such metric, or there is no such loss.
-    """
-    if not protocol.metrics:
-        losses = tuple(manager.get(Loss, text) for text in experiment.losses)
-        if misfits := list(filter(None, map(protocol.cannot_judge, losses))):
-            raise SpecError(misfits[0])
-        metrics = tuple(map(str, losses))
-        if twice := [text for text in metrics if metrics.count(text) > 1]:
-            raise SpecError(f"the loss {twice[0]!r} is named twice")
-        return metrics, losses
-    for text in experiment.losses:
-        if text not in protocol.metric_names():
-            known = nearest(text, protocol.metric_names())
-            raise SpecError(f"protocol {protocol.name!r} has no metric {text!r}{known}")
-    return experiment.losses, ()
-
-
-def _check_labels(experiment: Experiment, labels: set[str]) -> None:
-    """Refuse figures and claims about contenders that there are not, and claims about n that there are not."""
-    patterns = [p for figure in experiment.figures for p in figure_kind(figure).patterns()]
-    patterns += experiment.oracles
-    named = [pattern for pattern in patterns if not any(matches(label, [pattern]) for label in labels)]
-    named += [label for claim in experiment.claims for c in claim.contrasts for label in (c.a, c.b)]
-    named += [experiment.baseline] if experiment.baseline else []
-    for label in named:
-        if label not in labels:
-            raise SpecError(f"no contender is labelled {label!r}{nearest(label, labels)}")
-    for claim in experiment.claims:
-        if itself := [c.a for c in claim.contrasts if (c.a, c.n_a) == (c.b, c.n_b)]:
-            raise SpecError(f"claim {claim.id!r} compares {itself[0]!r} with itself")
-        for n in (n for contrast in claim.contrasts for n in (contrast.n_a, contrast.n_b) if n is not None):
-            if n not in experiment.n:
-                raise SpecError(f"claim {claim.id!r} is about n = {n}, which is not one of the experiment's n")
 
 
 def _cell_id(

@@ -19,7 +19,7 @@ from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.interfaces.suite import Figure
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
-from rankbench.runner.plan import check_suite
+from rankbench.runner.experiment_check import check_suite
 from rankbench.stats.contrasts import MeanIntervals, PairedIntervals, mean_intervals
 from rankbench.suites.suite_files import load_suite, read_suite
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
