@@ -12,6 +12,7 @@ import polars as pl
 from rankbench.audits.audit import Audit
 from rankbench.audits.audit import audit as run
 from rankbench.audits.probe import Probe
+from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reading_options
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
@@ -25,7 +26,9 @@ _SHOWN = 12
 _COLUMNS = ("probe", "fires", "p", "level", "answer")
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand, sections={"Which votes": f"{READING} {FILTER}", "Which model": "method", "How shown": FILES}
+)
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
 @method_option("Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.")
 @reading_options

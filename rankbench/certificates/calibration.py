@@ -141,7 +141,7 @@ class Calibration:
         return f"{about} The search found no eps > 0 with H(eps) = 0.{empty}"
 
     def plot(self) -> Figure:
-        """Draw H, H** and the bound of the true excess, as ``rankbench calibration --out FILE.png``."""
+        """Draw H, H** and the bound of the true excess, as ``rankbench certify --out --calibration FILE.png``."""
         return self.drawing().canvas()
 
     def drawing(self) -> TitledDrawing:

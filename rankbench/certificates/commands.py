@@ -1,12 +1,14 @@
-"""`rankbench certify` and `calibration` tell how consistent a surrogate is."""
+"""`rankbench certify` tells how consistent a surrogate is."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rankbench.certificates.calibration import Calibration
 from rankbench.certificates.calibration import calibration as compute
@@ -15,8 +17,9 @@ from rankbench.certificates.certify import certify as find
 from rankbench.certificates.certify import verify as check
 from rankbench.certificates.conditions import failing
 from rankbench.certificates.suite import consistency
+from rankbench.cli.help import FILES, SectionedCommand
 from rankbench.cli.output import complete_names, heartbeat, terminal_width
-from rankbench.cli.shown import Answer, F, Format, Table, answering, chosen_form, file_options, show
+from rankbench.cli.shown import Answer, F, Format, Table, chosen_form, finish, format_option, show
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin.manager import get
 
@@ -50,7 +53,18 @@ def question_options(command: F) -> F:
     return command
 
 
-@click.command()
+_OF_CERTIFICATES, _OF_CALIBRATION = ("k", "budget", "laws", "picture", "verify", "folder"), ("eps", "steps")
+
+
+@click.command(
+    cls=SectionedCommand,
+    sections={
+        "Which question": "loss noise aggregator items k mu",
+        "Which answer": "calibration eps steps verify folder",
+        "How sure": "budget laws",
+        "How shown": f"picture {FILES}",
+    },
+)
 @click.argument("surrogate", required=False, shell_complete=complete_names("surrogate"))
 @question_options
 @click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
@@ -59,7 +73,6 @@ def question_options(command: F) -> F:
 @click.option("--laws", type=click.IntRange(min=1), help="Maximum number of distributions to search, within --budget.")
 @click.option("--mu", type=click.Path(path_type=Path), help="Decide the distribution in this JSON file; no search.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the search.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the certificate to this file.")
 @click.option("--picture", type=click.Path(path_type=Path, dir_okay=False), help="Picture to draw, .png or .svg.")
 @click.option("--verify", type=click.Path(path_type=Path), help="Check the certificate in this file alone.")
 @click.option(
@@ -68,15 +81,36 @@ def question_options(command: F) -> F:
     type=click.Path(path_type=Path, file_okay=False),
     help="Decide every question of the suite consistency, and write the certificates into this folder.",
 )
-@answering
+@click.option("--calibration", is_flag=True, help="Bound the true excess risk by the surrogate's, H(eps).")
+@click.option("--eps", multiple=True, type=float, help="True excess, repeatable; default: tenths of the largest one.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=0),
+    default=3000,
+    show_default=True,
+    help="Steps of branch and bound at most, where H is not exact; 0 bounds none.",
+)
+@format_option(
+    ["table", "csv", "parquet", "json", "md", "html"], "With --calibration; default: as --out ends, or table."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the certificate to this file; with --calibration a file as it ends: .html, .png, .svg, .csv, ...",
+)
+@click.pass_context
 def certify(
+    ctx: click.Context,
+    /,
     surrogate: str | None,
+    form: Format | None,
     out: Path | None,
     picture: Path | None,
     verify: Path | None,
     folder: Path | None,
+    calibration: bool,
     **question: Any,
-) -> Answer:
+) -> None:
     """Decide whether a surrogate is consistent, with a proof.
 
     A surrogate is consistent if minimizing its risk minimizes the risk of the loss, for every
@@ -85,13 +119,42 @@ def certify(
     without rankbench's search by --verify FILE, or by python -m rankbench.certificates.check FILE.
     Its format is in docs/reference/certificate-format.md.
 
-    The exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT, CONSISTENT_AT_MU and
-    NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where rankbench decided nothing. With --verify it
+    With --calibration, H(eps) is the least surrogate excess of scores with a true excess of eps or more, whatever the
+    distribution. H** is its largest convex minorant: H** at the true excess is at most the surrogate excess. H is exact
+    for the hinge, linear and regression, and has bounds for other smooth surrogates.
+
+    The exit code is 1 for INCONCLUSIVE, where rankbench decided nothing, else 0. With --verify it
     is 0 if the checker accepts the certificate, also one that claims nothing, 1 if it rejects it,
     and 2 if it cannot read or check it.
     """
+    others = _OF_CERTIFICATES if calibration else _OF_CALIBRATION
+    for name in others:
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            which = "with" if calibration else "without"
+            raise click.UsageError(f"{which} --calibration leave --{'all' if name == 'folder' else name} out")
+    asked = {name: value for name, value in question.items() if name not in others}
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
+    if calibration:
+        return _calibrate(str(surrogate), form, out, **asked)
+    if form not in (None, "table", "json"):
+        raise click.UsageError(f"a certificate is no {form}: leave --format out, or ask for --calibration")
+    finish(_certify(surrogate, out, picture, verify, folder, **asked), form or "table")
+
+
+def _calibrate(
+    surrogate: str, form: Format | None, out: Path | None, *, mu: Path | None, eps: Sequence[float], **question: Any
+) -> None:
+    chosen = chosen_form(form, out, [] if mu is None else [str(mu)], pictures=True)
+    with heartbeat(f"calibration function of {surrogate}"):
+        found = compute(surrogate, mu=mu, eps=eps or None, **question)
+    show(calibration_answer(found), chosen, out)
+
+
+def _certify(
+    surrogate: str | None, out: Path | None, picture: Path | None, verify: Path | None, folder: Path | None,
+    **question: Any,
+) -> Answer:  # fmt: skip
     if verify is not None:
         accepted, lines = check(verify)
         return Answer({"accepted": accepted, "said": list(lines)}, lines, exit_code=0 if accepted else 1)
@@ -119,36 +182,6 @@ def certify(
     words = click.wrap_text(found.words(), width=min(terminal_width(), 100))
     code = 1 if found.verdict == "INCONCLUSIVE" else 0
     return Answer(found.content, [found.label, "", *words.split("\n"), *written], exit_code=code, notes=notes)
-
-
-@click.command()
-@click.argument("surrogate", shell_complete=complete_names("surrogate"))
-@question_options
-@click.option("--items", type=click.IntRange(2, 4), default=3, show_default=True, help="Items to order.")
-@click.option("--mu", type=click.Path(path_type=Path), help="One distribution, in this JSON file: H(eps, mu).")
-@click.option("--eps", multiple=True, type=float, help="True excess, repeatable; default: tenths of the largest one.")
-@click.option(
-    "--steps",
-    type=click.IntRange(min=0),
-    default=3000,
-    show_default=True,
-    help="Steps of branch and bound at most, where H is not exact; 0 bounds none.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of its first guesses.")
-@file_options
-def calibration(
-    surrogate: str, form: Format | None, out: Path | None, eps: tuple[float, ...], mu: Path | None, **question: Any
-) -> None:
-    """Bound the true excess risk by a surrogate's.
-
-    H(eps) is the least surrogate excess of scores with a true excess of eps or more, whatever the distribution of
-    judgments in the noise class. H** is its largest convex minorant: H** at the true excess is at most the surrogate
-    excess. H is exact for the hinge, linear and regression, and has bounds for other smooth surrogates.
-    """
-    chosen = chosen_form(form, out, [] if mu is None else [str(mu)], pictures=True)
-    with heartbeat(f"calibration function of {surrogate}"):
-        found = compute(surrogate, mu=mu, eps=eps or None, **question)
-    show(calibration_answer(found), chosen, out)
 
 
 def calibration_answer(found: Calibration) -> Answer:

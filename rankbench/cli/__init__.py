@@ -15,12 +15,13 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, NoReturn
 
 import click
 
+from rankbench.cli.help import CODES, ORDER, TRY, help_all_option, write_commands
 from rankbench.core.system import collect_seldom
 from rankbench.core.temporary import end_in_order
 from rankbench.core.text import normalized, visible_line
@@ -102,30 +103,6 @@ GROUP = "rankbench.commands"
 _WRITTEN = {"reading": "file-format", "extra": "with", "parameters": "set"}
 """Options whose keywords have other names."""
 
-SHORT_HELPS = {
-    "run": "Run a suite: every contender on the same judgments.",
-    "aggregate": "Rank the items of a log of votes, ballots or clicks.",
-    "rank": "Rank the systems of a score table.",
-    "audit": "Ask of one ranking what its readers ask.",
-    "certify": "Decide whether a surrogate is consistent, with a proof.",
-    "calibration": "Bound the true excess risk by a surrogate's.",
-    "plan": "Show the blocks, contenders, time and memory of a run, without running it.",
-    "report": "Make leaderboards and figures again from stored rows, and publish them.",
-    "compare": "Compare two results, and report significant changes.",
-    "time": "Time contenders in turns, of one version or of two.",
-    "site": "Write several results as a static site.",
-    "history": "Record results of runs, and show when they changed.",
-    "verify": "Verify a published folder against its rows.",
-    "list": "List components, suites and known formats.",
-    "info": "Describe a component, a suite or a known format.",
-    "data": "List, get, verify, describe and convert data.",
-    "plugins": "List the plugins with their status.",
-    "check": "Check that components do what they declare.",
-    "new": "Write a plugin or a suite to start from.",
-    "env": "Show versions, CPU class and folders.",
-}
-"""The built-in subcommands in the order of ``--help``; a test keeps them equal to their docstrings."""
-
 
 class Subcommand(NamedTuple):
     """A subcommand on offer.
@@ -164,7 +141,7 @@ def offered() -> tuple[Subcommand, ...]:
 
     Those of blocked distributions (``RANKBENCH_BLOCK_PLUGINS``) are not on offer.
     """
-    place = {name: number for number, name in enumerate(SHORT_HELPS)}
+    place = {name: number for number, name in enumerate(ORDER)}
     found = [
         Subcommand(entry.name, entry.value, normalized(entry.dist.name) if entry.dist else "unknown")
         for entry in entry_points(group=GROUP)
@@ -177,34 +154,7 @@ def offered() -> tuple[Subcommand, ...]:
     )
 
 
-HUNG_UP, INTERRUPTED, KILLED, BROKEN_PIPE, TERMINATED = 129, 130, 137, 141, 143
-
-MEANINGS = {
-    0: "all is well",
-    1: "something failed: a contender of a run (with run --strict also one that was skipped), a check, "
-    "or this machine (a file, memory)",
-    2: "rankbench cannot use an option, a name, a file or a plugin that you gave",
-    3: "the folder of a run's results cannot be used (compare, time: something could not be tested)",
-    HUNG_UP: "its terminal was closed (SIGHUP)",
-    INTERRUPTED: "interrupted",
-    KILLED: "the system has killed it, as where memory is full (SIGKILL)",
-    BROKEN_PIPE: "the program that reads the output has ended",
-    TERMINATED: "it was told to end (SIGTERM)",
-}
-"""`rankbench.errors` says which error means which."""
-
-OF_COMPARISONS = {
-    1: "something is worse, or slower, or differs where nothing may",
-    3: "nothing is worse, and something could not be tested",
-}
-"""Of `compare` and `time`."""
-
-
-def _epilog(meanings: Mapping[int, str]) -> str:
-    return f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in meanings.items())}."
-
-
-EPILOG = _epilog(MEANINGS)
+HUNG_UP, INTERRUPTED, BROKEN_PIPE, TERMINATED = 129, 130, 141, 143
 
 
 def _refuse_empty(parameter: click.Parameter) -> None:
@@ -222,11 +172,11 @@ def _refuse_empty(parameter: click.Parameter) -> None:
 
 
 def with_exit_codes(command: click.Command) -> click.Command:
-    """Return a command that refuses empty files, and whose help ends with the meanings; so do its subcommands."""
+    """Return a command that refuses empty files, and whose help ends with the exit codes; so do its subcommands."""
     for parameter in command.params:
         if isinstance(parameter, click.Argument) or isinstance(parameter.type, click.Path):
             _refuse_empty(parameter)
-    command.epilog = _epilog(MEANINGS | OF_COMPARISONS) if command.name in ("compare", "time") else EPILOG
+    command.epilog = CODES
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():
             with_exit_codes(subcommand)
@@ -268,14 +218,11 @@ class Commands(click.Group):
         ctx.meta["rankbench.words"] = args  # `rankbench.cli.origin.WORDS`
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the subcommands without importing them."""
-        ours = [(name, SHORT_HELPS.get(name, "")) for name, each in subcommands().items() if each.built_in]
-        theirs = [(name, f"from {each.distribution}") for name, each in subcommands().items() if not each.built_in]
-        for title, rows in (("Commands", ours), ("Commands of plugins", theirs)):
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the subcommands by group, without importing them, and where to begin."""
+        others = {name: f"from {each.distribution}" for name, each in subcommands().items() if not each.built_in}
+        write_commands(ctx, formatter, others)
+        formatter.write(TRY)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Parse the arguments; ``--help`` prints here."""
@@ -367,10 +314,13 @@ def _import(subcommand: Subcommand) -> click.Command:
     return with_kept_output(with_exit_codes(command)) if subcommand.built_in else command
 
 
-@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    params=[help_all_option("Show all commands.")],
+    subcommand_metavar="COMMAND ...",
+    epilog=CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(None, "-V", "--version", package_name="rankbench", message="%(prog)s %(version)s")
 def main() -> None:
-    """Run every contender on exactly the same judgments, and tell which ranks better.
-
-    Start with `rankbench run --suite demo`.
-    """
+    """Rank items from votes, ballots, clicks or scores, and compare ranking methods."""

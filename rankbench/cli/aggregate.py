@@ -10,6 +10,7 @@ import click
 
 from rankbench.cli import rankings
 from rankbench.cli.difference import between_answer, systems_difference_answer
+from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.output import (
     complete_names,
     filter_options,
@@ -34,7 +35,15 @@ from rankbench.systems.read_scores import scores_read
 from rankbench.systems.score_ranking import rank_scores
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    sections={
+        "Which votes": f"{READING} {FILTER}",
+        "Which model": "method by pool control over time_unit since",
+        "How sure": "intervals between",
+        "How shown": f"top points across matrix effects {FILES}",
+    },
+)
 @click.argument("log", metavar="LOG", shell_complete=complete_names("dataset", files=True))
 @method_option("Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1.")
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
@@ -152,7 +161,15 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
         raise click.UsageError("score tables have no judges and no votes: leave --without-judge and --min-votes out")
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    sections={
+        "Which scores": f"{READING} where without missing qrels",
+        "Which method": "methods loss ties",
+        "How sure": "between top",
+        "How shown": f"per_task {FILES}",
+    },
+)
 @click.argument(
     "scores", metavar="SCORES|RUN...", nargs=-1, required=True, shell_complete=complete_names("dataset", files=True)
 )

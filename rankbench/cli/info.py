@@ -1,4 +1,4 @@
-"""`rankbench list`, `info`, `plugins` and `env` describe what is here."""
+"""`rankbench list` and `info` describe what is here."""
 
 from __future__ import annotations
 
@@ -24,11 +24,18 @@ _FORMS = {True: "compiled", False: "interpreted", None: ""}
 
 
 @click.command("info")
-@click.argument("name", shell_complete=complete_any)
+@click.argument("name", required=False, shell_complete=complete_any)
 @kind_option
 @answering
-def info(name: str, kind: str | None) -> Answer:
-    """Describe a component, a suite or a known format."""
+def info(name: str | None, kind: str | None) -> Answer:
+    """Describe a component, a suite or a known format; without NAME, versions, CPU class, folders and plugins.
+
+    The list of plugins has the cause of a broken one; its other components work. Set
+    RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error, and
+    RANKBENCH_BLOCK_PLUGINS=name,... to leave distributions out.
+    """
+    if name is None:
+        return _installed()
     if "@" in name and (kind is None or kind_of(kind) == Loss.kind):
         name, kind = get(Loss, name).name, Loss.kind
     chosen = _kind(name, kind)
@@ -185,15 +192,25 @@ def _suites() -> list[dict[str, str]]:
     return listed
 
 
-@click.command("plugins")
-@answering
-def plugins() -> Answer:
-    """List the plugins with their status.
+def _installed() -> Answer:
+    """Return versions, CPU class, folders and the status of plugins."""
+    from rankbench.runner.run_record import environment
 
-    The list has the cause of a broken plugin; its other components work. Set
-    RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error, and
-    RANKBENCH_BLOCK_PLUGINS=name,... to leave distributions out.
-    """
+    found = environment()
+    titles = {"python": "Python", "cpu_class": "CPU class", "cpus": "CPUs", "blas": "BLAS", "data": "RANKBENCH_DATA"}
+    rows = [
+        (titles.get(fact, fact.replace("_", " ")), str(line) or "not set")
+        for fact, value in found.items()
+        if not isinstance(value, dict)
+        for line in (value if isinstance(value, list) else [value])
+    ]
+    libraries = Table(("library", "version"), [*found["libraries"].items()])
+    record, parts = _plugins()
+    return Answer(found | record, [Table(("", ""), rows), "", libraries, "", *parts])
+
+
+def _plugins() -> tuple[dict[str, object], list[Table | str]]:
+    """Return what JSON and people see of plugins and of their commands."""
     loaded = statuses()
     commands = [
         {
@@ -216,30 +233,10 @@ def plugins() -> Answer:
     if commands:
         own = [(c["name"], c["distribution"], c["status"]) for c in commands]
         parts += ["", Table(("command", "distribution", "status"), own)]
-    return Answer({"plugins": [asdict(status) for status in loaded], "commands": commands}, parts)
+    return {"plugins": [asdict(status) for status in loaded], "commands": commands}, parts
 
 
 def _counted(components: Iterable[str]) -> str:
     """Return how many of each kind, as in ``2 aggregators, 1 suite``."""
     counts = Counter(component.partition("/")[0] for component in components)
     return ", ".join(f"{n} {kind if n == 1 else plural_of(kind)}" for kind, n in counts.items())
-
-
-@click.command("env")
-@answering
-def env() -> Answer:
-    """Show versions, CPU class and folders."""
-    from rankbench.runner.run_record import environment
-
-    found = environment()
-    titles = {"python": "Python", "cpu_class": "CPU class", "cpus": "CPUs", "blas": "BLAS", "data": "RANKBENCH_DATA"}
-    rows = [
-        (titles.get(fact, fact.replace("_", " ")), str(line) or "not set")
-        for fact, value in found.items()
-        if not isinstance(value, dict)
-        for line in (value if isinstance(value, list) else [value])
-    ]
-    parts: list[Table | str] = [Table(("", ""), rows), "", Table(("library", "version"), [*found["libraries"].items()])]
-    if found["plugins"]:
-        parts += ["", Table(("plugin", "version"), [*found["plugins"].items()])]
-    return Answer(found, parts)

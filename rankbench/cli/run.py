@@ -1,17 +1,18 @@
-"""`rankbench run` computes a suite, `plan` shows what it would do, `report` makes its pages again."""
+"""`rankbench run` computes a suite or shows what it would do, `report` makes its pages again."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import polars as pl
 from rich.console import Console
 
 from rankbench import api
+from rankbench.cli.help import FILTER, READING, SectionedCommand
 from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options, time_unit_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.runtime import available_cores
@@ -146,17 +147,29 @@ _SUITE_OPTIONS = (
 )
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    sections={
+        "Which judgments": f"suite log {READING} {FILTER} predictions control time_unit dataset",
+        "Which contenders": "extra only",
+        "How many": "n reps parameters workers timeout",
+        "How shown": "dry_run strict out verbose as_json",
+    },
+)
 @suite_options
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Address of a Dask scheduler, as tcp://10.0.0.1:8786.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that a block may take.")
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
+@click.option("--dry-run", is_flag=True, help="Show blocks, contenders, time and memory of the run, and run nothing.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
-def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options: Any) -> Answer:
+def run(
+    suite: str, workers: int | None, executor: Literal["local", "dask"], address: str, timeout: float | None,
+    strict: bool, dry_run: bool, out: Path | None, verbose: bool, **planned: Any,
+) -> Answer:  # fmt: skip
     """Run a suite: every contender on the same judgments.
 
     The folder gets leaderboard.html, leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
@@ -164,23 +177,20 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
     failed or left out of a figure. If it is no terminal, it has a line on the progress every half minute.
     Exits with 1 if a contender failed, with --strict also if one was skipped.
     """
+    if dry_run:
+        return _plan(suite, **planned)
     progress = ConsoleProgress(Console(stderr=True))
-    results = api.run(suite, workers=workers or available_cores(), progress=progress, **options)
+    where: dict[str, Any] = {"executor": executor, "address": address, "timeout": timeout, "out": out}
+    results = api.run(suite, workers=workers or available_cores(), progress=progress, **where, **planned)
     code = 1 if results.failures or (strict and results.skipped) else 0
     record = run_record(results) | {"exit_code": code}
     notices = [one for one in results.notices if one.kind != "smaller"]  # the summary has these
     return Answer(record, [run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
 
 
-@click.command()
-@suite_options
-@answering
-def plan(suite: str, **options: Any) -> Answer:
-    """Show the blocks, contenders, time and memory of a run, without running it.
-
-    Time and memory are estimates, from small blocks that a worker process computes in some seconds.
-    """
-    made = api.planned(suite, **options)
+def _plan(suite: str, **planned: Any) -> Answer:
+    """Return the plan of a run; small blocks, computed by a worker process in some seconds, give time and memory."""
+    made = api.planned(suite, **planned)
     cost = estimate(made)
     contenders = _contenders(made)
     record = {

@@ -168,7 +168,7 @@ def broken_plugins(name: str = "") -> str:
     """
     plugins().registry.check_contested(name)
     broken = sorted({s.distribution for s in statuses() if s.status == "broken"})
-    return f" (broken plugins: {', '.join(broken)}; see `rankbench plugins`)" if broken else ""
+    return f" (broken plugins: {', '.join(broken)}; see `rankbench info`)" if broken else ""
 
 
 def names(kind: str) -> list[str]:

@@ -110,5 +110,10 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
 def suite(name: str) -> Answer:
     """Write a commented suite into the new file NAME.toml."""
     path = write_suite(name, Path())
-    said = [f"{path} is written. Next:", "", f"  rankbench plan --suite {path}", f"  rankbench run --suite {path}"]
+    said = [
+        f"{path} is written. Next:",
+        "",
+        f"  rankbench run --suite {path} --dry-run",
+        f"  rankbench run --suite {path}",
+    ]
     return Answer({"path": str(path), "kind": "suite"}, said)

@@ -1,4 +1,4 @@
-"""How near the estimates of `rankbench plan` come to what runs take: seconds of the processor, in fresh processes."""
+"""How near the estimates of `run --dry-run` come to what runs take: seconds of the processor, in fresh processes."""
 
 from __future__ import annotations
 

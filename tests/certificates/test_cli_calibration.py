@@ -1,4 +1,4 @@
-"""`rankbench calibration` prints tables, writes figures and pages, and names what it cannot read."""
+"""`rankbench certify --calibration` prints tables, writes figures and pages, and names what it cannot read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from rankbench.cli import main
 
-HINGE = ["calibration", "pairwise-hinge", "--items", "2", "--eps", "0.5"]
+HINGE = ["certify", "pairwise-hinge", "--calibration", "--items", "2", "--eps", "0.5"]
 
 
 def answered(*arguments: str) -> str:
@@ -46,6 +46,8 @@ def test_one_law_is_read_from_a_file(tmp_path: Path):
     law = tmp_path / "law.json"
     votes = [{"weight": "2/3", "structure": {"1>2": 1}}, {"weight": "1/3", "structure": {"2>1": 1}}]
     law.write_text(json.dumps(votes), encoding="utf-8")
-    found = json.loads(answered("calibration", "pairwise-hinge", "--items", "2", "--mu", str(law), "--json"))
+    found = json.loads(
+        answered("certify", "pairwise-hinge", "--calibration", "--items", "2", "--mu", str(law), "--json")
+    )
     assert found["largest"] == pytest.approx(1 / 3)
     assert [row["lower"] for row in found["rows"]] == pytest.approx([1 / 3] * 10)

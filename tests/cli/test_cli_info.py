@@ -55,7 +55,9 @@ def test_a_row_is_one_line_in_a_pipe_with_all_that_matters(rankbench):
     assert erm == erm.rstrip()
 
 
-@pytest.mark.parametrize("command", [["list"], pytest.param(["plan", "--suite", "theory"], marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "command", [["list"], pytest.param(["run", "--dry-run", "--suite", "theory"], marks=pytest.mark.full)]
+)
 def test_no_marks_of_docstrings_are_printed(rankbench, command):
     shown = rankbench(*command)
     assert "[DMJ1" in shown.stdout
@@ -237,9 +239,9 @@ def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench
         PluginStatus("bad", "shattered", "9.9", (), 0.0, "broken", ("cannot import 'x'", "and more")),
     )
     monkeypatch.setattr("rankbench.cli.info.statuses", lambda: statuses)
-    shown = rankbench("plugins")
+    shown = rankbench("info")
     assert shown.exit_code == 0
-    plugins, _, causes = shown.stdout.partition("\n\n")
+    plugins, _, causes = shown.stdout.partition("\nplugin ")[2].partition("\n\n")
     assert " ".join(plugins.splitlines()[1].split()) == "models rankbench 0.1.0 2 models, 1 suite 12 ms ok"
     assert plugins.splitlines()[2].split() == ["bad", "shattered", "9.9", "0", "ms", "broken"]
     assert causes.splitlines()[1].split(maxsplit=3) == ["bad", "shattered", "9.9", "cannot import 'x'"]
@@ -247,7 +249,7 @@ def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench
 
 
 def test_ours_are_all_well(rankbench):
-    found = json.loads(rankbench("plugins", "--json").stdout)["plugins"]
+    found = json.loads(rankbench("info", "--json").stdout)["plugins"]
     ours = [plugin for plugin in found if plugin["distribution"] == "rankbench"]
     assert [plugin["causes"] for plugin in ours] == [[]] * len(ours)
     assert all(plugin["components"] for plugin in ours)
@@ -255,11 +257,11 @@ def test_ours_are_all_well(rankbench):
 
 def test_json_and_table_say_the_same(rankbench, tmp_path):
     folders = {"RANKBENCH_DATA": str(tmp_path / "data"), "RANKBENCH_CACHE": str(tmp_path / "cache")}
-    found = json.loads(rankbench("env", "--json", **folders).stdout)
+    found = json.loads(rankbench("info", "--json", **folders).stdout)
     assert found["cpu_class"] == digest.cpu_class()
     assert found["data"] == folders["RANKBENCH_DATA"]
     assert found["cache"] == folders["RANKBENCH_CACHE"]
-    table = rankbench("env", **folders).stdout
+    table = rankbench("info", **folders).stdout
     for value in (found["rankbench"], found["python"], found["cpu_class"], found["code_digest"], found["data"]):
         assert value in table
     rows = [line.split() for line in table.splitlines()]
@@ -268,7 +270,7 @@ def test_json_and_table_say_the_same(rankbench, tmp_path):
 
 
 def test_a_variable_that_is_not_set_is_said(rankbench):
-    shown = rankbench("env", RANKBENCH_DATA="").stdout
+    shown = rankbench("info", RANKBENCH_DATA="").stdout
     assert "not set" in shown
 
 

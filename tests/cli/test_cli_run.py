@@ -87,7 +87,7 @@ def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
         api, "planned", lambda *args, **kwargs: Planned([source, source], {"one": 0, "two": 1}, {}, planned)
     )
     monkeypatch.setattr("rankbench.cli.run.estimate", lambda made: Estimate(1, 1, 1, 0, 0, 0, 1, 0))
-    done = rankbench("plan")
+    done = rankbench("run", "--dry-run")
     assert done.exit_code == 0
     assert "\x1b" not in done.output
     for text in ("[red]a[/b]\\x1b[2J", "note [/x]\\x1b[2J", "\none: data\\x1b[2J"):
@@ -102,12 +102,12 @@ NO_TIMES = b"winner,loser\n" + b"a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
 def test_plan_takes_a_log_as_run_does_and_says_what_is_left_out(rankbench, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_bytes(NO_TIMES)
-    shown = rankbench("plan", "--log", str(path), "--reps", "1")
+    shown = rankbench("run", "--dry-run", "--log", str(path), "--reps", "1")
     assert shown.exit_code == 0, shown.output
     assert "votes.csv" in shown.stdout
     assert "rankbench leaves out by-time: the log does not say when" in shown.stdout
     assert "rankbench leaves out by-pair: " in shown.stdout
-    facts = json.loads(rankbench("plan", "--log", str(path), "--json").stdout)
+    facts = json.loads(rankbench("run", "--dry-run", "--log", str(path), "--json").stdout)
     assert (facts["suite"], set(facts["left_out"])) == ("own-log", {"next-votes", "by-time", "by-pair"})
 
 
@@ -120,10 +120,10 @@ def test_votes_of_one_unit_of_time_go_together_where_the_log_has_dates(rankbench
     numbered.write_text(
         "\n".join(["query_id,winner,loser,time", *(f"q,a,b,{d}" for d in range(50)), "q,b,a,50"]) + "\n"
     )
-    weekly = rankbench("plan", "--log", str(dated), "--reps", "1", "--time-unit", "week", "--json")
+    weekly = rankbench("run", "--dry-run", "--log", str(dated), "--reps", "1", "--time-unit", "week", "--json")
     source = next(s for s in json.loads(weekly.stdout)["sources"] if "next-votes" in s["experiments"])
     assert source["protocol"] == "one-step-ahead:unit=week"
-    refused = rankbench("plan", "--log", str(numbered), "--time-unit", "day")
+    refused = rankbench("run", "--dry-run", "--log", str(numbered), "--time-unit", "day")
     assert refused.exit_code == 2
     assert "--time-unit day: the log's times are numbers" in refused.stderr
 
@@ -134,14 +134,14 @@ def test_predictions_compete_wherever_votes_are_predicted(rankbench, tmp_path, m
     teams = [f"{'abc'[d % 3]},{'bca'[d % 3]},.6,.3,{d % 2},{1 - d % 2},{d // 3}" for d in range(90)]
     path.write_text("\n".join(["left,right,elo_prob1,bet1,left_score,right_score,time", *teams]) + "\n")
     asked = ("--predictions", "elo_prob1:of=left", "--predictions", "bet1:of=right", "--reps", "1")
-    shown = json.loads(rankbench("plan", "--log", str(path), *asked, "--json").stdout)
+    shown = json.loads(rankbench("run", "--dry-run", "--log", str(path), *asked, "--json").stdout)
     for column in ("elo_prob1", "bet1"):
         there = {row["experiment"] for row in shown["contenders"] if row["spec"] == f"predictions:column={column}"}
         assert there == {row["experiment"] for row in shown["contenders"]} - {"items"}
     other.write_bytes(NO_TIMES)
-    unknown = rankbench("plan", "--log", str(other), "--predictions", "loser:of=winner")
+    unknown = rankbench("run", "--dry-run", "--log", str(other), "--predictions", "loser:of=winner")
     assert (unknown.exit_code, "'b' is not a number" in unknown.stderr) == (2, True)
-    assert "say how to read a --log" in rankbench("plan", "--predictions", "p").stderr
+    assert "say how to read a --log" in rankbench("run", "--dry-run", "--predictions", "p").stderr
 
 
 @pytest.mark.parametrize(("name", "suite"), [("llmfao", "own-log"), ("cascade-clicks:queries=5", "own-clicks")])

@@ -12,8 +12,8 @@ from amounts import part_of
 from json_schemas import EXAMPLES, MEANINGS, SCHEMAS, WRITTEN, file_of, folder_of_examples, meaning, rows_of
 from jsonschema import Draft202012Validator
 
-from rankbench.cli import MEANINGS as CODES
-from rankbench.cli import SHORT_HELPS, main
+from rankbench.cli import main
+from rankbench.cli.help import ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def leaves() -> Iterator[tuple[str, click.Command]]:
     """Yield every built-in command that does something, by its words."""
-    for verb in SHORT_HELPS:
+    for verb in ORDER:
         found = main.get_command(click.Context(main, **main.context_settings), verb)
         if isinstance(found, click.Group):
             yield from ((f"{verb} {name}", command) for name, command in found.commands.items())
@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
 
 def answer(rankbench, command: str):
     done = rankbench(*command.split(), "--json")
-    assert done.exit_code in CODES, done.stderr
+    assert done.exit_code in range(4), done.stderr
     assert done.stdout.isascii()
     return json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
 

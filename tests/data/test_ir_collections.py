@@ -154,6 +154,6 @@ def test_a_collection_must_be_said_and_be_there(collections: Any, monkeypatch: p
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    found = CliRunner().invoke(main, ["plan", "--dataset", "ir-datasets:id=toy/judged"])
+    found = CliRunner().invoke(main, ["run", "--dry-run", "--dataset", "ir-datasets:id=toy/judged"])
     assert found.exit_code == 2
     assert "pip install 'rankbench[ir-datasets]'" in found.stderr

@@ -199,7 +199,7 @@ def test_files_of_such_names_are_refused_whoever_reads_them(tmp_path: Path, name
     for use in (choose_reader, open_log, lambda p: open_log(p, reader="csv"), rankbench.aggregate):
         with pytest.raises(InputError, match=r"\\x[fe][f9].*: the path is not UTF-8"):
             use(path)
-    for args in (["aggregate"], ["data", "describe"], ["plan", "--log"], ["run", "--log"]):
+    for args in (["aggregate"], ["data", "describe"], ["run", "--dry-run", "--log"], ["run", "--log"]):
         found = CliRunner().invoke(main, [*args, str(path)])
         assert isinstance(found.exception, InputError | SystemExit), args
         assert "not UTF-8" in (str(found.exception) + found.output), args

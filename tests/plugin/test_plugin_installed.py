@@ -98,7 +98,7 @@ def rankbench(site):
 
 
 def test_plugins_tells_both_with_version_and_cause(rankbench):
-    shown = rankbench("plugins", "--json")
+    shown = rankbench("info", "--json")
     assert shown.returncode == 0, shown.stderr
     found = json.loads(shown.stdout)
     by_name = {plugin["entry_point"]: plugin for plugin in found["plugins"]}
@@ -117,7 +117,7 @@ def test_plugins_tells_both_with_version_and_cause(rankbench):
 def test_help_names_their_commands_and_imports_neither(rankbench):
     shown = rankbench("--help")
     assert shown.returncode == 0, shown.stderr
-    lines = [line.split() for line in shown.stdout.partition("Commands of plugins:")[2].splitlines()]
+    lines = [line.removeprefix("  Plugins").split() for line in shown.stdout.splitlines()]
     theirs = [line for line in lines if line[-1:] in (["bad-plugin"], ["some-plugin"])]
     assert theirs == [["crash", "from", "bad-plugin"], ["hello", "from", "some-plugin"]]
 
@@ -140,7 +140,7 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
     requires = ("numpy>=2", "rankbench>=97,<98")
     install_plugin(site, "later-plugin", "later = some_later", version="0.3", requires=requires, some_later=source)
     run = installed(site, tmp_path)
-    found = json.loads(run("plugins", "--json").stdout)["plugins"]
+    found = json.loads(run("info", "--json").stdout)["plugins"]
     (later,) = (plugin for plugin in found if plugin["entry_point"] == "later")
     assert (later["status"], later["components"]) == ("broken", [])
     (cause,) = later["causes"]
@@ -152,11 +152,11 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
     for words in (
         ("info", "later"),
         ("check", "later"),
-        ("plan", "--suite", "later"),
+        ("run", "--dry-run", "--suite", "later"),
     ):  # what is missing may be theirs
         shown = run(*words)
         assert shown.returncode == 2
-        assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr
+        assert "(broken plugins: bad-plugin, later-plugin; see `rankbench info`)" in shown.stderr
 
 
 @pytest.mark.full
@@ -168,10 +168,13 @@ def test_a_name_of_rankbench_that_a_plugin_takes_too_is_an_error_where_it_is_wri
     (site / "demo.toml").write_text("")
     said = "both register it. Rename that of takes-linear, or block it: RANKBENCH_BLOCK_PLUGINS=takes-linear leaves"
     run = installed(site, tmp_path)
-    for words in (("plan", "--suite", "paper", "--with", "model=linear"), ("plan", "--suite", "demo")):
+    for words in (
+        ("run", "--dry-run", "--suite", "paper", "--with", "model=linear"),
+        ("run", "--dry-run", "--suite", "demo"),
+    ):
         shown = run(*words)
         assert shown.returncode == 2
         assert said in " ".join(shown.stderr.split()), words
     assert json.loads(run("list", "models", "--json").stdout)["model"]
     environment = {**os.environ, "PYTHONPATH": str(site), "RANKBENCH_BLOCK_PLUGINS": "takes-linear"}
-    assert run_program("plan", "--suite", "demo", environment=environment).returncode == 0
+    assert run_program("run", "--dry-run", "--suite", "demo", environment=environment).returncode == 0

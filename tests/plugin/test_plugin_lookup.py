@@ -71,7 +71,7 @@ def test_an_unknown_name_points_to_broken_plugins(installed, entry, model):
         raise ImportError("x")
 
     installed(entry("good", brings=lambda: [model()]), entry("bad", "shattered", load=shattered))
-    with pytest.raises(SpecError, match=r"unknown model 'mine'.*broken plugins: shattered; see `rankbench plugins`"):
+    with pytest.raises(SpecError, match=r"unknown model 'mine'.*broken plugins: shattered; see `rankbench info`"):
         manager.get(Model, "mine")
 
 

@@ -79,7 +79,7 @@ def test_it_is_listed_told_and_checked_beside_ours(run) -> None:
     assert told.returncode == 0, told.stderr
     assert "query_id, user, item, stars" in told.stdout
     assert "some-ratings 1.0" in told.stdout
-    assert "table/ratings" in run("plugins", "--json").stdout
+    assert "table/ratings" in run("info", "--json").stdout
     checked = run("check", "some-ratings")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 

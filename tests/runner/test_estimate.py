@@ -284,7 +284,7 @@ def test_the_first_part_follows_a_small_block_or_is_computed_again(
 @pytest.mark.full
 def test_plan_prints_what_it_estimates(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "_LIMIT", 0.1)
-    done = CliRunner().invoke(main, ["plan", "--log", short, "--reps", "2", "--json"])
+    done = CliRunner().invoke(main, ["run", "--dry-run", "--log", short, "--reps", "2", "--json"])
     assert done.exit_code == 0, done.output
     facts = json.loads(done.output)
     seconds, memory = facts["seconds"], facts["memory"]
@@ -319,7 +319,7 @@ class Silent(Worker):
 def test_blocks_without_a_measurement_are_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(written(tmp_path / "small.toml", SMALL))
     monkeypatch.setattr(estimates, "Worker", Silent)
-    done = CliRunner().invoke(main, ["plan", "--suite", path])
+    done = CliRunner().invoke(main, ["run", "--dry-run", "--suite", path])
     assert done.exit_code == 0, done.output
     assert "rankbench does not know the time of 4 blocks: their contenders failed, or a small part" in done.output
     assert "memory about " in done.output

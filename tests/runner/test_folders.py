@@ -99,7 +99,7 @@ def test_items_of_a_run_that_was_killed_go_on_with_the_next_contender(
 def test_a_log_that_is_refused_is_told_why(tmp_path: Path) -> None:
     path = tmp_path / "clicks.ndjson"
     path.write_text(json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n")
-    done = CliRunner().invoke(main, ["plan", "--suite", "own-log", "--log", str(path)])
+    done = CliRunner().invoke(main, ["run", "--dry-run", "--suite", "own-log", "--log", str(path)])
     assert done.exit_code == 2
     assert "takes comparisons or ballots, data set clicks.ndjson has selections" in str(done.output)
     assert "needs a data set" not in str(done.output)
