@@ -17,8 +17,7 @@ from rankbench.audits.fewest_exact import (
     fewest_of_sums,
     fewest_units_for_win_rate,
 )
-from rankbench.audits.information import MOST_ITEMS
-from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
+from rankbench.audits.probe import MOST_ITEMS, Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text, percent_text
 from rankbench.interfaces.aggregator import CountAggregator
 

@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.audits.information import information_of_one
+from rankbench.aggregators.likelihood.covariance import information_of_one
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator
 from rankbench.logs.votes import Votes
 

@@ -32,9 +32,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.aggregators.likelihood.covariance import inverse_information
 from rankbench.audits.fewest_bounds import harmless_votes
 from rankbench.audits.fewest_exact import Fewest, sums_by_unit
-from rankbench.audits.information import inverse_information
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, scales_of

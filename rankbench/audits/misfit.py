@@ -22,8 +22,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.audits.information import MOST_ITEMS, inverse_information
-from rankbench.audits.probe import ENOUGH, SIMULATED, VoteBoard, simulated_p
+from rankbench.aggregators.likelihood.covariance import inverse_information
+from rankbench.audits.probe import ENOUGH, MOST_ITEMS, SIMULATED, VoteBoard, simulated_p
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.plugin.manager import get

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.audits.information import MOST_ITEMS, information_of_one, inverse_information, lead_variances
-from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
+from rankbench.aggregators.likelihood.covariance import information_of_one, inverse_information, lead_variances
+from rankbench.audits.probe import MOST_ITEMS, Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import grouped_digits, significant
 from rankbench.interfaces.aggregator import CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import covariance_of

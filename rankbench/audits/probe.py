@@ -31,6 +31,9 @@ from rankbench.systems.score_ranking import ScoreRanking
 SIMULATED, ENOUGH = 999, 10
 """Most simulated boards, and how many of them as extreme as the log end a test."""
 
+MOST_ITEMS = 1500
+"""With more items the information takes too long to invert."""
+
 
 @dataclass(frozen=True)
 class Probe:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.audits.information import inverse_information
+from rankbench.aggregators.likelihood.covariance import inverse_information
 from rankbench.audits.more_votes import Design
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.logs.count import count_pairs

@@ -11,8 +11,8 @@ from replays import replayed, simulated_pool
 from scipy.stats import binom, norm
 
 import rankbench
+from rankbench.aggregators.likelihood.covariance import information_of_one, inverse_information, lead_variances
 from rankbench.audits.audit import vote_board
-from rankbench.audits.information import information_of_one, inverse_information, lead_variances
 from rankbench.audits.more_votes import design_for
 from rankbench.audits.probe import VoteBoard
 from rankbench.interfaces.aggregator import Aggregator

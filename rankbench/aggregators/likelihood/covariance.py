@@ -1,4 +1,4 @@
-r"""A sandwich estimates the covariance of scores.
+r"""The information of votes, and a sandwich, estimate the covariance of scores.
 
 The sandwich has two corrections for small samples. Votes of one cluster pull the fit towards themselves, so that
 their residuals are too small: each cluster's are multiplied by :math:`(I - I_g \Sigma)^{-1/2}`, the bias-reduced
@@ -29,7 +29,7 @@ from rankbench.aggregators.likelihood.davidson_firth import tie_chances
 from rankbench.aggregators.likelihood.laplacian_system import TOGETHER, Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,3 +296,41 @@ def _clustered(said: SaidByVotes, data: ClusterCounts, bread: NDArray[np.float64
         meat += rows[:filled].T @ rows[:filled]
         rows[:filled] = 0.0
     return meat
+
+
+def information_of_one(lead: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the information of one vote about a pair's lead, p (1 - p), of any shape."""
+    chance = 1 / (1 + np.exp(np.abs(lead)))  # of the weaker item: 1 less a chance near 1 loses its digits
+    found: NDArray[np.float64] = chance * (1 - chance)
+    return found
+
+
+def inverse_information(counts: PairCounts, scores: NDArray[np.float64], ridge: float = 0.0) -> NDArray[np.float64]:
+    """Return the inverse information of counted votes, shape (m, m): variances of differences are right.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    scores : ndarray of float64, shape (m,)
+        Log-odds.
+    ridge : float
+        Penalty of the scores.
+    """
+    low, high = counts.low, counts.high
+    linked = np.zeros((counts.m, counts.m))
+    forward, backward = counts.wins()
+    linked[low, high] = (forward + backward) * information_of_one(scores[low] - scores[high])
+    linked += linked.T
+    own = linked.sum(axis=0)
+    # Scores of a connected component are known but for a constant: ones in its block let the inverse exist.
+    scale = connected_components(counts).scale_of
+    block = (scale[:, None] == scale[None, :]) / np.bincount(scale)[scale]
+    inverse: NDArray[np.float64] = np.linalg.inv(np.diag(own + ridge) - linked + max(float(own.mean()), 1.0) * block)
+    return inverse
+
+
+def lead_variances(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variances of all differences, shape (m, m), of a covariance of the same shape."""
+    own = np.diag(covariance)
+    found: NDArray[np.float64] = np.add.outer(own, own)
+    return found - 2 * covariance
