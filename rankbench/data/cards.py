@@ -11,11 +11,12 @@ import os
 import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from rankbench.core.component import Record, first_problem
+from rankbench.data.readings.find import whole_reading
 from rankbench.data.tables.kinds import built_in
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import Reading
@@ -126,8 +127,10 @@ class Card(Record):
         Whether items have names.
     d : int, optional
         Number of features; of items only.
-    columns, words : str
-        Meanings of columns and words, as ``--columns`` and ``--words`` have them.
+    folder : str
+        Where its files are below the folder that ``RANKBENCH_DATA`` names; by default its name.
+    reading : dict
+        Meanings of its columns, as a reading file has them.
     expected : Expected
     archives : tuple of Archive
     files : tuple of CardFile
@@ -145,8 +148,8 @@ class Card(Record):
     table: str = "items"
     d: int | None = Field(default=None, ge=1)
     named: bool = False
-    columns: str = ""
-    words: str = ""
+    folder: Annotated[str, AfterValidator(lambda path: path and _inside(path))] = ""
+    reading: dict[str, Any] = Field(default_factory=dict)
     expected: Expected
     archives: tuple[Archive, ...] = ()
     files: tuple[CardFile, ...] = Field(min_length=1)
@@ -159,7 +162,7 @@ class Card(Record):
                 raise ValueError(f"file {file.path!r}: 'archive' and 'member' belong together")
             if file.archive is not None and file.archive not in known:
                 raise ValueError(f"file {file.path!r}: there is no archive {file.archive!r}")
-        Reading.told(self.columns, self.words)
+        Reading.from_toml(self.reading, self.name)
         kinds = built_in()
         if self.table not in kinds:
             raise ValueError(f"there is no kind of table {self.table!r}{nearest(self.table, kinds)}")
@@ -172,6 +175,9 @@ class Card(Record):
             raise ValueError("tables must have different prefixes, or their query ids could be the same")
         return self
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.fingerprint))
+
     @cached_property
     def downloadable(self) -> bool:
         """True if rankbench can fetch every file, by itself or in an archive."""
@@ -181,8 +187,7 @@ class Card(Record):
     @cached_property
     def told(self) -> Reading | None:
         """The reading of its files; None: they need none."""
-        found = Reading.told(self.columns, self.words).with_(source=f"data card {self.name}")
-        return found or None
+        return whole_reading(self.reading, f"data card {self.name}") if self.reading else None
 
     @cached_property
     def fingerprint(self) -> str:

@@ -54,7 +54,7 @@ def card_folder(card: Card) -> Path | None:
     if named := os.environ.get("RANKBENCH_DATA", ""):
         if not Path(named).is_dir():
             raise InputError("RANKBENCH_DATA does not name a folder", path=named)
-        folder = Path(named) / card.name
+        folder = Path(named) / (card.folder or card.name)
         if not (missing := [file.path for file in card.files if not (folder / file.path).is_file()]):
             return folder
         if len(missing) < len(card.files):
@@ -91,7 +91,7 @@ def _how(card: Card) -> str:
 
 
 def _by_hand(card: Card) -> str:
-    files = ", ".join(f"{card.name}/{file.path}" for file in card.files)
+    files = ", ".join(f"{card.folder or card.name}/{file.path}" for file in card.files)
     return f"set RANKBENCH_DATA to a folder with {files} (from {card.homepage})"
 
 

@@ -21,6 +21,9 @@ SEVERAL = frozenset({"scores", "losses", "items", "ranks", "places", "ignore"})
 JOINED = frozenset({"left", "right", "query", "item", "system", "task", "judge", "seed", "session"})
 """Roles whose names, where there are several, make one name in each row."""
 
+ITEM_ROLES = ("left", "right", "winner", "loser", "item", "ranks", "system")
+"""Roles whose cells name items."""
+
 VALUES = frozenset({"cells", "mirrored", "self", "alike", "numbers", "dates", "control", "predictions", "by", "keep"})
 """Roles that name no column: they say how something is read."""
 
@@ -36,6 +39,8 @@ MEANINGS = ("left", "right", "tie", "missing", "last", "more", "less", "name")
 _KEY = r'(?:\s*"((?:[^"]|"")*)"\s*|([^=,]*))='
 _NAME = r'(?:\s*"((?:[^"]|"")*)"\s*|((?!\s*")[^,|]*))'
 _TEXT_PARTS = ("columns", "words", "format")
+_TABLES = ("columns", "words", "where", "unless", "turned", "same")
+_PLAIN = ("rows", "header", "format", "split", "once")
 _PART = re.compile(r'(?:"(?:[^"]|"")*"|[^";])*')
 """A part of a reading as one text, up to the next semicolon."""
 
@@ -152,6 +157,10 @@ class Reading(Record):
         Rows that are read, and rows that are not: words, or patterns, by column.
     turned : dict of str to tuple of str
         Rows in which the words of the two sides mean each other's.
+    once : tuple of str
+        Columns of which equal cells make rows one and the same: the first is read.
+    same : dict of str to tuple of str
+        Other names of an item, by the name that it has.
     format : str
         Name of the format that it adds to.
     source : str
@@ -185,6 +194,8 @@ class Reading(Record):
     where: Names = Field(default_factory=dict)
     unless: Names = Field(default_factory=dict)
     turned: Names = Field(default_factory=dict)
+    once: tuple[str, ...] = ()
+    same: Names = Field(default_factory=dict)
     format: str = ""
     source: str = "told"
     known: tuple[str, ...] = ()
@@ -227,12 +238,11 @@ class Reading(Record):
         InputError
             A key is not known, or has another type.
         """
-        tables = ("columns", "words", "where", "unless", "turned")
         found = dict(data)
-        for name in tables:
+        for name in _TABLES:
             if isinstance(found.get(name), Mapping):
                 found[name] = {key: (text,) if isinstance(text, str) else text for key, text in found[name].items()}
-        if unknown := [name for name in found if name not in (*tables, "rows", "header", "format", "split")]:
+        if unknown := [name for name in found if name not in (*_TABLES, *_PLAIN)]:
             raise InputError(f"a reading has no key {unknown[0]!r}{nearest(unknown[0], cls.model_fields)}")
         try:
             return cls(**found, source=source)
@@ -244,7 +254,8 @@ class Reading(Record):
         """Return the text of a reading file, which `from_toml` reads back."""
         lines = [f"{key} = {_toml(value)}" for key in ("format", "rows") if (value := getattr(self, key))]
         lines += [f"header = {self.header}"] if self.header != 1 else []
-        for head in ("columns", "words", "where", "unless", "turned"):
+        lines += [f"once = {json.dumps(self.once, ensure_ascii=False)}"] if self.once else []
+        for head in _TABLES:
             if table := getattr(self, head):
                 lines += [*([""] if lines else []), f"[{head}]"]
                 lines += [f"{_toml_key(key)} = {_toml(names)}" for key, names in table.items()]
@@ -276,7 +287,7 @@ class Reading(Record):
         ignored = (*self.columns.get("ignore", ()), *other.columns.get("ignore", ()))
         columns = {**self.columns, **other.columns, **({"ignore": ignored} if ignored else {})}
         update: dict[str, Any] = {"columns": columns, "words": {**self.words, **other.words}}
-        for name in ("where", "unless", "turned"):
+        for name in ("where", "unless", "turned", "same"):
             update[name] = {**getattr(self, name), **getattr(other, name)}
         update |= {"header": self.header if other.header == 1 else other.header}
         update |= {"rows": other.rows or self.rows, "split": {**self.split, **other.split}}
@@ -284,7 +295,7 @@ class Reading(Record):
             update["source"] = (
                 f"{self.source}, {other.source}" if self and other.source != self.source else other.source
             )
-        update["format"] = other.format or self.format
+        update |= {"format": other.format or self.format, "once": other.once or self.once}
         return self.model_copy(update=update)
 
     def without(self, *roles: str) -> Self:
@@ -331,7 +342,9 @@ class Reading(Record):
     def read(self) -> set[str]:
         """Return the columns that it reads."""
         roles = {name for role, given in self.columns.items() if role not in NO_COLUMNS for name in given}
-        return (roles | self.where.keys() | self.unless.keys() | self.turned.keys() | self.split.keys()) - {""}
+        return (
+            roles | self.where.keys() | self.unless.keys() | self.turned.keys() | self.split.keys() | {*self.once}
+        ) - {""}
 
     def unread(self, names: Iterable[str]) -> list[str]:
         """Return the columns of a table that it neither reads nor ignores."""

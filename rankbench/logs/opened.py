@@ -326,7 +326,8 @@ def _are_rows(reading: Reading) -> bool:
     """Return whether each row of votes is a vote as it stands: none is left out, divided, or several."""
     roles = {role for role, names in reading.columns.items() if any(names)}
     several = any(len(names) > 1 for role, names in reading.columns.items() if role != "ignore")
-    rows = reading.where or reading.unless or reading.split or "missing" in reading.words
+    other = reading.where or reading.unless or reading.split or reading.once or reading.same
+    rows = other or "missing" in reading.words
     return roles <= _ROW_BY_ROW | _BESIDE and not several and not rows
 
 

@@ -107,8 +107,9 @@ def test_a_card_says_what_columns_mean(tmp_path, monkeypatch):
     written(tmp_path / "toy" / "votes.csv", text)
     monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path))
     said = {"table": "comparisons", "reader": "csv", "d": None, "files": [{"path": "votes.csv", "sha256": sha(text)}]}
-    told = {"columns": "left=one,right=two,winner=won,judge=who", "words": "one=1,two=2,tie=x"}
-    toy = card_dataset(card(**said, **told))()
+    columns = {"left": "one", "right": "two", "winner": "won", "judge": "who"}
+    told = {"columns": columns, "words": {"one": "1", "two": "2", "tie": "x"}}
+    toy = card_dataset(card(**said, reading=told))()
     found = toy.scan().collect()
     assert found.select("winner", "loser", "tie", "judge").rows() == [
         ("Bees", "Ants", False, "ann"),
@@ -148,7 +149,7 @@ class TestCards:
             ({"d": None}, "belongs to items"),
             ({"files": [FILE, FILE | {"path": "b"}]}, "different prefixes"),
             ({"files": [FILE | {"archive": "toy.zip", "member": "a"}]}, r"no archive 'toy\.zip'"),
-            ({"columns": "left"}, "ROLE=NAME"),
+            ({"reading": {"colums": {}}}, "no key 'colums'"),
         ],
     )
     def test_what_contradicts_itself_is_no_card(self, changes, message):

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -195,15 +195,19 @@ def reading_file(file: Path) -> Reading:
         It is not there, or no reading.
     """
     try:
-        data = tomllib.loads(existing(file).read_text(encoding="utf-8"))
-        own = Reading.from_toml(data, file.name)
+        return whole_reading(tomllib.loads(existing(file).read_text(encoding="utf-8")), file.name)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not TOML: {error}", path=file) from error
     except InputError as error:
         raise error.placed(file) from None
+
+
+def whole_reading(data: Mapping[str, Any], source: str) -> Reading:
+    """Return the reading of a TOML table, with that of the format that it names; see `Reading.from_toml`."""
+    own = Reading.from_toml(data, source)
     check_roles(own)
     whole = named_format(own.format).reading.adding(own) if own.format else own
-    return whole.model_copy(update={"source": file.name})
+    return whole.model_copy(update={"source": source})
 
 
 def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str] = ()) -> str:
@@ -251,7 +255,7 @@ def stated_values(read: ReadTable, raw: RawTable, used: Collection[str] = ()) ->
     return {key: value for key, value in {**found, "rows": dict(read.counts), "not_read": unread}.items() if value}
 
 
-_STATED = ("columns", "words", "where", "unless", "turned")
+_STATED = ("columns", "words", "where", "unless", "turned", "same")
 
 
 AnyReading: TypeAlias = Reading | str | os.PathLike[str]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from rankbench.core.text import listed
+import polars as pl
+
+from rankbench.core.text import count_text, listed
 from rankbench.data.tables import rankbench_register
-from rankbench.data.tables.cells import text_of
+from rankbench.data.tables.cells import only_rows, text_of
 from rankbench.errors import InputError, SpecError, Unread, nearest, option
-from rankbench.interfaces.reading import NO_COLUMNS, SEVERAL, Reading
+from rankbench.interfaces.reading import ITEM_ROLES, NO_COLUMNS, SEVERAL, Reading
 from rankbench.interfaces.table import QUERY, TableKind
 from rankbench.interfaces.table_check import RawTable, ReadTable
 from rankbench.plugin import manager
@@ -121,7 +123,26 @@ def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None
         pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(form))
         parts = text_of(name).str.extract_groups(f"(?s)^{pattern}$")
         frame = frame.with_columns(parts.struct.field(part).alias(part) for part in re.findall(r"\{(\w+)\}", form))
-    return kind.read(replace(raw, frame=frame), reading)
+    table, notes = _once(replace(raw, frame=_renamed(frame, reading)), reading.once)
+    found = kind.read(table, reading)
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _renamed(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
+    """Return a table in which an item with several names has one, in the columns that name items."""
+    names = {other: name for name, others in reading.same.items() for other in others}
+    columns = [one for role in ITEM_ROLES for one in reading.all(role)] if names else []
+    return frame.with_columns(text_of(column).replace(names).alias(column) for column in columns)
+
+
+def _once(raw: RawTable, columns: Sequence[str]) -> tuple[RawTable, list[str]]:
+    """Return the rows that differ in some columns, and a note on how many others there are."""
+    if not columns:
+        return raw, []
+    first = pl.struct(text_of(name) for name in columns).is_first_distinct()
+    again = raw.facts((~first).sum())[0]
+    note = f"rankbench leaves out {count_text(again, 'row')} that repeat {listed(columns)} of an earlier one"
+    return (only_rows(raw, first), [note]) if again else (raw, [])
 
 
 def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
