@@ -143,6 +143,10 @@ class RatioAggregator(LogOddsAggregator):
         """Return whether the scores are logarithms."""
         return self.scale == "log"
 
+    def bounds(self) -> tuple[float | None, None]:
+        """Return the smallest score, 0, and no largest one; logarithms have neither."""
+        return None if self.scale == "log" else 0.0, None
+
 
 _LEAST = 1e-300
 
@@ -198,6 +202,10 @@ class RankCentrality(CountAggregator):
     def only_differences(self) -> bool:
         """Return whether the scores are logarithms."""
         return self.scale == "log"
+
+    def bounds(self) -> tuple[float | None, None]:
+        """Return the smallest score, 0, and no largest one; logarithms have neither."""
+        return None if self.scale == "log" else 0.0, None
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by dense state reduction; see the kernel for the method."""

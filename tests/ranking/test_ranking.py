@@ -11,7 +11,7 @@ from drawn_votes import named, two_items
 from ranked_logs import log_of, rank_items
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.aggregators.eigenvector import PageRank
+from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.rates import Kemeny, WinRate
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import LARGEST_SCORE, ComparisonAggregator
@@ -229,12 +229,21 @@ def test_intervals_of_shares_stay_between_no_wins_and_all(scale):
     assert middle == pytest.approx(ranking.scores[1])  # far from both ends intervals stay symmetric
 
 
-def test_intervals_of_pagerank_stay_above_its_least_score():
-    """By Student's t, the last items' intervals begin below 1 - d, which each item has, and some below 0."""
+METHODS_FROM_A_LEAST_SCORE = [
+    (PageRank(), 0.15),
+    (RankCentrality(smoothing=0.1), 0.0),
+    (Eigenvector(smoothing=0.1), 0.0),
+    (GeometricMean(smoothing=0.1), 0.0),
+]
+
+
+@pytest.mark.parametrize(("method", "least"), METHODS_FROM_A_LEAST_SCORE, ids=str)
+def test_intervals_stay_above_the_least_score(method, least):
+    """By Student's t, the last items' intervals begin below the score that each item has at least, and some below 0."""
     votes = drawn(np.linspace(4, -4, 6), 60, np.random.default_rng(6))
-    ranking = rank_items(votes, PageRank())
+    ranking = rank_items(votes, method)
     assert np.isfinite(ranking.lower).all()
-    assert (ranking.lower > 0.15).all()
+    assert (ranking.lower > least).all()
     assert (ranking.upper - ranking.scores > 1.2 * (ranking.scores - ranking.lower)).any()
 
 
