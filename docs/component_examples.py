@@ -80,11 +80,11 @@ def example(cls: type[Component]) -> list[str]:
 
 
 def begin(kind: str) -> list[str]:
-    """Return the lines that begin the sessions of a page."""
+    """Return the lines that begin the session of a page."""
     if kind not in BEFORE:
         return []
     return [
-        "Examples on this page begin with these lines:",
+        "The example begins with these lines:",
         "",
         *_block("pycon", [f">>> {one}" for one in BEFORE[kind]]),
     ]
@@ -236,7 +236,7 @@ def _figure(cls: type[FigureKind]) -> list[str]:
             for folder in _published(part):
                 drawn = folder / "figures" / f"{part.values['file']}.svg"
                 if drawn.is_file():
-                    shown = f".. image:: ../../../{drawn.relative_to(ROOT).as_posix()}"
+                    shown = f".. image:: ../../../../{drawn.relative_to(ROOT).as_posix()}"
                     return [*_block("toml", part.text.splitlines()), shown, f"   :alt: {part.values['file']}", ""]
     raise LookupError(f"no published figure is of the kind {cls.name}")
 

@@ -11,13 +11,16 @@ import re
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from component_examples import begin, example, table
 from json_schemas import EXAMPLES, WRITTEN, file_of, rows_of
 
 import rankbench
+from rankbench.cli import main, subcommands
 from rankbench.data.readings.formats import describe_format
 from rankbench.interfaces import suite
 from rankbench.interfaces.protocol import Protocol
@@ -46,26 +49,53 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def write_pages() -> None:
     """Write every page; one that has not changed stays as it is, so that Sphinx does not read it again."""
-    pages = {kind: component_page(kind) for kind in KINDS}
+    pages = {name: text for kind in KINDS for name, text in component_pages(kind).items()}
+    pages |= command_pages()
     pages |= {"suite": suite_page(), "json": json_page(), "api": api_page(), "checks": checks_page()}
     pages |= {"format": format_page(), "coverage": coverage_page()}
     pages["bibliography"] = bibliography_page()
-    FOLDER.mkdir(exist_ok=True)
     for name, text in pages.items():
         path = FOLDER / f"{name}.rst"
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
 
-def component_page(kind: str) -> str:
-    """Return the page of all built-in components of a kind."""
-    title = plural_of(kind).capitalize()
+def component_pages(kind: str) -> dict[str, str]:
+    """Return a page of each built-in component of a kind, and one with a table of them."""
     names = [name for name in manager.names(kind) if is_own(kind, name)]
-    parts = [_headed(title, "="), f".. currentmodule:: {base_of(kind).__module__}\n"]
-    parts += begin(kind)
-    parts += [_component(describe_component(kind, name)) for name in names]
+    found = {name: describe_component(kind, name) for name in names}
+    rows = [("name", "what it is")]
+    rows += [(f":doc:`{name} <{kind}/{name}>`", _first_line(one.documentation)) for name, one in found.items()]
+    parts = [_headed(plural_of(kind).capitalize(), "="), f".. currentmodule:: {base_of(kind).__module__}\n"]
+    parts += [*table(rows), *_hidden(f"{kind}/{name}" for name in names)]
     parts += _families([manager.component_class(base_of(kind), name) for name in names])
-    return "\n".join(parts)
+    return {kind: "\n".join(parts)} | {f"{kind}/{name}": _component(one) for name, one in found.items()}
+
+
+def command_pages() -> dict[str, str]:
+    """Return a page of each of rankbench's commands, and one with a table of them in the order of use."""
+    own = {name: one for name, one in subcommands().items() if one.built_in}
+    rows = [("command", "what it does")]
+    for name in own:
+        command = main.get_command(click.Context(main), name)
+        rows.append((f":doc:`{name} <command/{name}>`", _word(command.get_short_help_str(200)) if command else ""))
+    pages = {
+        f"command/{name}": _headed(name, "=")
+        + f"\n.. click:: {one.target}\n   :prog: rankbench {name}\n   :nested: full"
+        for name, one in own.items()
+    }
+    return pages | {"command": "\n".join([_headed("Commands", "="), *table(rows), *_hidden(pages)])}
+
+
+def _hidden(pages: Iterable[str]) -> list[str]:
+    """Return a table of contents that is not shown, so that every page has its place in the sidebar."""
+    return [".. toctree::", "   :hidden:", "", *(f"   {page}" for page in pages), ""]
+
+
+def _first_line(documentation: str) -> str:
+    """Return the first sentence of a docstring."""
+    return " ".join(documentation.partition("\n\n")[0].split())
 
 
 def _component(found: Description) -> str:
@@ -74,7 +104,7 @@ def _component(found: Description) -> str:
     facts |= {name.replace("_", " "): _word(value) for name, value in found.declarations.items()}
     if issubclass(cls, Protocol):
         facts |= {"competing": plural_of(cls.contender), "data": cls.table or "none, or populations of its own"}
-    lines = [_headed(found.name, "-")]
+    lines = [_headed(found.name, "="), f".. currentmodule:: {base_of(found.kind).__module__}\n", *begin(found.kind)]
     # Classes of data sets are made of their cards: no module has them.
     named = hasattr(sys.modules[cls.__module__], cls.__qualname__)
     lines += [f".. autoclass:: {cls.__module__}.{cls.__qualname__}\n" if named else found.documentation, ""]

@@ -185,7 +185,7 @@ print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_its_script(shell: str) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "commands.rst").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "completion.rst").read_text(encoding="utf-8")
     assert f"_RANKBENCH_COMPLETE={shell}_source rankbench" in page
     program = Path(sys.executable).with_name("rankbench")
     given = os.environ | {"_RANKBENCH_COMPLETE": f"{shell}_source"}
