@@ -76,15 +76,12 @@ def component_pages(kind: str) -> dict[str, str]:
 def command_pages() -> dict[str, str]:
     """Return a page of each of rankbench's commands, and one with a table of them in the order of use."""
     own = {name: one for name, one in subcommands().items() if one.built_in}
-    rows = [("command", "what it does")]
-    for name in own:
+    rows, pages = [("command", "what it does")], dict[str, str]()
+    for name, one in own.items():
         command = main.get_command(click.Context(main), name)
         rows.append((f":doc:`{name} <command/{name}>`", _word(command.get_short_help_str(200)) if command else ""))
-    pages = {
-        f"command/{name}": _headed(name, "=")
-        + f"\n.. click:: {one.target}\n   :prog: rankbench {name}\n   :nested: full"
-        for name, one in own.items()
-    }
+        shown = f".. click:: {one.target}\n   :prog: rankbench {name}\n   :nested: full"
+        pages[f"command/{name}"] = f"{_headed(name, '=')}\n{shown}"
     return pages | {"command": "\n".join([_headed("Commands", "="), *table(rows), *_hidden(pages)])}
 
 
