@@ -38,15 +38,15 @@ _BEGIN, _END = 631_152_000, 4_102_444_800
 
 
 def _moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "") -> tuple[pl.Series, list[str]]:
-    """Return numbers as moments, and a note, where a calendar's unit or a date is asked of them; others as they are.
+    """Return numbers as moments, and a note, unless the same time or a number is asked of them; others as they are.
 
     Numbers are moments if all of them are seconds since 1970, or thousandths of them and so on, from 1990 to 2100.
     """
-    asked = unit in CALENDAR_UNITS or (since.strip() and not _later(since))
-    if not asked or not times.dtype.is_numeric() or not len(times):
+    if unit == "time" or _later(since) or not times.dtype.is_numeric() or not len(times):
         return times, []
+    near = times.cast(pl.Float64)
     for name, parts in _EPOCHS.items():
-        if times.is_between(_BEGIN * parts, _END * parts).all():
+        if near.is_between(_BEGIN * parts, _END * parts).all():
             micros = (times * (10**6 / parts)).round() if parts <= 10**6 else times // 10**3
             moments = micros.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
             return moments, [f"rankbench reads times as {name} since 1970, in UTC"]
