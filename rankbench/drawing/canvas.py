@@ -187,6 +187,8 @@ def _plot(
         _level(axes, level, shown[level.name], looks[level.name])
     if drawing.x_scale == "ticks":
         axis.ticks(axes, len(drawing.plots[0]))
+    elif drawing.x_scale == "time":
+        axes.xaxis_date()
     else:
         axes.set_xscale(drawing.x_scale)
     if plot.zero:

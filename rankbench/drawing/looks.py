@@ -75,6 +75,7 @@ RC: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "date.converter": "concise",
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,

@@ -203,6 +203,9 @@ def _zero(side: str) -> JsonObject:
     }
 
 
+_DAY = 86_400_000
+"""Milliseconds, in which Vega counts times."""
+
 _LENGTH = 1.7
 """Inches of the horizontal axis of a narrow plot."""
 
@@ -244,7 +247,10 @@ class _Lines:
         if line.label:
             found["label"] = one_line(line.label)
         x = line.x.tolist()
-        found["x"] = _numbers(self.axis.places[value] for value in x) if self.axis else _numbers(x)
+        if self.scale == "time":
+            found["x"] = [round(days * _DAY) for days in x]
+        else:
+            found["x"] = _numbers(self.axis.places[value] for value in x) if self.axis else _numbers(x)
         found |= {"y": _numbers(line.y), "lower": self._edge(line.lower), "upper": self._edge(line.upper)}
         if wide is not line:
             found |= {"lower2": self._edge(wide.lower), "upper2": self._edge(wide.upper)}
@@ -261,6 +267,8 @@ class _Lines:
 
     def _across(self) -> JsonObject:
         across: JsonObject = {"field": "x", "type": "quantitative", "title": _wrapped(self.plot.x_label)}
+        if self.scale == "time":
+            return across | {"type": "temporal", "scale": {"type": "utc"}}
         if self.axis is None:
             return across | {"scale": {"type": "log"} if self.scale == "log" else {"zero": False}}
         labeled = {self.axis.places[x]: _tick(x) for x in self.axis.labeled(_LENGTH)}
@@ -289,9 +297,10 @@ class _Lines:
 
     def _told(self) -> list[JsonObject]:
         words = "label" if any(line.label for line in self.plot.lines) else "series"
+        along = {"field": "at" if self.axis else "x", "title": self.plot.x_label.split("\n")[0] or "x"}
         return [
             {"field": words, "title": "series"},
-            {"field": "at" if self.axis else "x", "title": self.plot.x_label.split("\n")[0] or "x"},
+            along | ({"type": "temporal", "timeUnit": "utcyearmonthdatehoursminutes"} if self.scale == "time" else {}),
             {"field": "y", "title": "value", "type": "quantitative", "format": ".5~g"},
             *_INTERVAL,
         ]
@@ -317,8 +326,10 @@ class _Lines:
         }
         longest = max((len(line.x) for line in self.plot.lines), default=0)
         across = json.dumps(f", {one_line(self.plot.x_label)} ")
+        place = f"datum.{'at' if self.axis else 'x'}"
+        place = f"utcFormat({place}, '%Y-%m-%d %H:%M')" if self.scale == "time" else place
         yield {
-            "transform": [_spoken(f"datum.series + {across} + datum.{'at' if self.axis else 'x'}", "y")],
+            "transform": [_spoken(f"datum.series + {across} + {place}", "y")],
             "mark": {"type": "point", "size": 40 if longest <= FEW_POINTS else 8},
             "encoding": {
                 **_SPOKEN,

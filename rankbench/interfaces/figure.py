@@ -267,8 +267,9 @@ class Drawing:
         By name the other name whose color it has: one contender, drawn at several n.
     left_out : tuple of Omission
         Contenders that it does not show.
-    x_scale : {"linear", "log", "ticks"}
-        ``ticks``: logarithmic, with a tick at each value, where zero and infinity have places of their own.
+    x_scale : {"linear", "log", "ticks", "time"}
+        ``ticks``: logarithmic, with a tick at each value, where zero and infinity have places of their own. ``time``:
+        dates, in days since 1970 (UTC).
     y_scale : {"linear", "log"}
         Logarithmic only where all means are positive.
     same_y : bool
@@ -293,7 +294,7 @@ class Drawing:
     quiet: frozenset[str] = frozenset()
     variants: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[Omission, ...] = ()
-    x_scale: Literal["linear", "log", "ticks"] = "linear"
+    x_scale: Literal["linear", "log", "ticks", "time"] = "linear"
     y_scale: Literal["linear", "log"] = "linear"
     same_y: bool = False
     legends: Literal["figure", "columns", "none"] = "figure"

@@ -77,7 +77,9 @@ class ScoresOverTime:
     sha256 : callable
         See `rankbench.logs.opened.RawLog`.
     x : tuple of float
-        Where each time stands on an axis.
+        Where each time stands on an axis; dates in days since 1970.
+    dated : bool
+        Whether times are dates.
     """
 
     table: pl.DataFrame
@@ -88,6 +90,7 @@ class ScoresOverTime:
     x: tuple[float, ...] = ()
     effects: pl.DataFrame | None = None
     sha256: Callable[[], str | None] = field(default=no_file, repr=False)
+    dated: bool = False
 
     def plot(self, top: int | None = None) -> Figure:
         """Draw the scores of the first items over time, with their bands.
@@ -102,7 +105,7 @@ class ScoresOverTime:
     def drawing(self, top: int | None = None) -> TitledDrawing:
         """Return what `plot` draws, as data."""
         place = dict(zip(self.facts["times"], self.x, strict=True))
-        return history_drawing(self.table, self.now, place, self.method, self.facts, top)
+        return history_drawing(self.table, self.now, place, self.method, self.facts, top, dated=self.dated)
 
 
 def scores_over_time(
@@ -196,7 +199,9 @@ def scores_over_time(
         **({"reading": dict(source.stated)} if source.stated else {}),
     }
     effects, axis = _effects(votes, alike, averaged.levels), when.axis
-    return ScoresOverTime(*found, str(averaged.point), tuple(notes), facts, axis, effects, source.raw.sha256)
+    return ScoresOverTime(
+        *found, str(averaged.point), tuple(notes), facts, axis, effects, source.raw.sha256, when.dated
+    )
 
 
 class _Averaged(NamedTuple):

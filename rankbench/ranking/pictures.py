@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -116,6 +116,8 @@ def history_drawing(
     method: str,
     facts: dict[str, Any],
     top: int | None,
+    *,
+    dated: bool,
 ) -> TitledDrawing:
     """Return the scores of the first items over time as a figure; those are first that are so now.
 
@@ -126,6 +128,8 @@ def history_drawing(
     place : mapping of str to float
         Where each time stands on the axis.
     top : int, optional
+    dated : bool
+        Whether places are days since 1970.
     """
     lines = []
     for item, first in now.select("item", "may_be_first").head(top or MOST_LINES).iter_rows():
@@ -139,4 +143,6 @@ def history_drawing(
         f"{one_line(method)}: first {len(lines)} of {now.height} items now\n"
         f"{count_text(facts['n'], 'vote')}; 95% bands of each score alone; *: may be first now"
     )
-    return TitledDrawing(Drawing(((plot,),), tuple(line.name for line in lines), size=_HISTORY_SIZE), words)
+    names = tuple(line.name for line in lines)
+    scale: Literal["time", "linear"] = "time" if dated else "linear"
+    return TitledDrawing(Drawing(((plot,),), names, x_scale=scale, size=_HISTORY_SIZE), words)

@@ -212,10 +212,15 @@ class TimesTogether(NamedTuple):
     notes: list[str]
 
     @property
+    def dated(self) -> bool:
+        """Whether times are dates."""
+        return isinstance(self.moments.dtype, pl.Datetime) or self.moments.dtype == pl.Date
+
+    @property
     def axis(self) -> tuple[float, ...]:
-        """Where times stand on an axis: dates as years, numbers as they are, others by their number."""
-        if isinstance(self.moments.dtype, pl.Datetime) or self.moments.dtype == pl.Date:
-            return tuple((self.moments.dt.year() + (self.moments.dt.ordinal_day() - 1) / 365.25).cast(pl.Float64))
+        """Where times stand on an axis: dates in days since 1970, numbers as they are, others by their number."""
+        if self.dated:
+            return tuple(self.moments.cast(pl.Datetime("us")).cast(pl.Int64) / 86_400e6)
         return tuple(map(float, self.moments if self.moments.dtype.is_numeric() else self.x))
 
     @classmethod

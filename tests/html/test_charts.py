@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rankbench.drawing.canvas import titled_canvas
 from rankbench.drawing.looks import assign_looks
 from rankbench.html.charts import chart_content
 from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
@@ -54,6 +55,17 @@ def test_zero_and_infinity_stand_apart_from_the_logarithmic_axis() -> None:
     assert points["alone"] == [True, False, False, True]
     axis = spec["layer"][0]["encoding"]["x"]["axis"]
     assert axis["values"] == sorted(points["x"])
+
+
+def test_days_since_1970_are_dates_on_paper_and_on_a_page() -> None:
+    drawing = Drawing(((Plot("t", "time", "y", (line("a", [0, 19_358.5], [1, 2]),)),),), ("a",), x_scale="time")
+    (spec,) = content(drawing)["specs"]
+    assert spec["data"]["values"][0]["x"] == [0, 1_672_574_400_000]  # 2023-01-01, noon
+    across = spec["layer"][0]["encoding"]["x"]
+    assert (across["type"], across["scale"]) == ("temporal", {"type": "utc"})
+    canvas = titled_canvas(drawing, "")
+    canvas.draw_without_rendering()
+    assert {"1970", "2020"} <= {text.get_text() for text in canvas.axes[0].get_xticklabels()}
 
 
 def test_plots_of_a_row_share_their_axis_which_follows_the_bands_that_are_chosen() -> None:
