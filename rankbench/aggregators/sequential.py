@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
+from rankbench.aggregators.likelihood.random_walk_smoother import random_walk_scores
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import finite_scores
@@ -355,7 +355,7 @@ class DynamicBradleyTerry(CompiledRatings):
         scores differ a little from the scores of `learn`.
         """
         self.check_size(counts.m)
-        return walking_scores(counts, self.drift, self.variance)
+        return random_walk_scores(counts, self.drift, self.variance)
 
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times; ``params = [drift, variance]``."""

@@ -50,7 +50,7 @@ from rankbench.ranking.rank_ranges import places
 from rankbench.stats.multiple_tests import holm
 from rankbench.systems.read_scores import read_scores
 from rankbench.systems.score_ranking import METHODS, rank_scores
-from rankbench.systems.score_sample import completed
+from rankbench.systems.score_sample import complete_cases
 
 LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
@@ -293,7 +293,7 @@ def _audit_scores(raw: RawLog, method: str, *, columns: str, seed: int, keep: Fi
     named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `rank_scores` rejects others
     kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
     ranking = rank_scores(raw, [method], columns=columns, seed=seed, **kept)
-    board = ScoreBoard(ranking.cells, completed(ranking.cells, "tasks")[0], named, ranking, seed)
+    board = ScoreBoard(ranking.cells, complete_cases(ranking.cells, "tasks")[0], named, ranking, seed)
     first = ranking.table.filter("may_be_first")["system"].to_list()
     data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}
     probes = tuple(probe(board) for probe in SCORE_PROBES)

@@ -27,7 +27,7 @@ from rankbench.ranking.load import load_log
 from rankbench.ranking.pooled import categories_matter
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import relative_covariance
-from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
+from rankbench.ranking.sampling_units import has_interval, too_few_judges_note
 
 _MOST = 200
 """Groups that are left out, those with the most votes; and items, for which copies are added."""
@@ -196,7 +196,7 @@ def clustering(board: VoteBoard) -> Probe:
     said, found, ratio = list[str](), largest_misfits(board), None
     counted = isinstance(method, CountAggregator) and isinstance(method, WithCovariance)
     if counted and loaded.by_judge:
-        scores, known = board.ranking.scores, judged_enough(loaded.units)
+        scores, known = board.ranking.scores, has_interval(loaded.units)
         by_judge, by_vote = (
             relative_covariance(one, board.ranking.scales, known).diagonal()[board.compared]
             for one in (

@@ -19,7 +19,14 @@ from rankbench.certificates.pointwise import PointFinding
 from rankbench.certificates.question import PROBED, Question, probe_surrogate
 from rankbench.certificates.search import WIDEST_LEAD, draws, in_two_graphs, small_graphs, smaller, widened
 from rankbench.certificates.theorems import deciding_theorem, theorem_to_json
-from rankbench.certificates.true_risk import ExactRisk, orders_of, parts_to_json, phi_to_json, risk_to_json, seen_law
+from rankbench.certificates.true_risk import (
+    ExactRisk,
+    law_after_aggregation,
+    orders_of,
+    parts_to_json,
+    phi_to_json,
+    risk_to_json,
+)
 from rankbench.core.code_digest import version
 from rankbench.errors import InputError, PluginError, option
 from rankbench.interfaces.surrogate import PairwiseSurrogate
@@ -258,7 +265,7 @@ def _of_law(
             "risk": risk_to_json(exact.risk, exact.phis),
         }
     elif asked.aggregated is not None:
-        content["seen"] = seen_law(law, asked.aggregated).to_json()
+        content["seen"] = law_after_aggregation(law, asked.aggregated).to_json()
     content |= {
         "alpha_value": str(finding.alpha_value),
         "bounds": [bound.written for bound in finding.bounds],

@@ -26,8 +26,8 @@ from rankbench.certificates.true_risk import (
     ItemOrder,
     TrueLoss,
     exact_risk,
+    law_after_aggregation,
     orders_of,
-    seen_law,
 )
 from rankbench.errors import InputError
 from rankbench.interfaces.surrogate import Surrogate
@@ -72,7 +72,7 @@ class Question:
         """Return the surrogate's risk under a law in exact numbers; None if it does not state itself so."""
         if self.aggregated is not None and self.aggregated.aggregator.name not in EXACT_AGGREGATORS:
             return None
-        return exact_risk(self.surrogate, seen_law(law, self.aggregated), self.loss)
+        return exact_risk(self.surrogate, law_after_aggregation(law, self.aggregated), self.loss)
 
     def decide(self, law: Law) -> tuple[PointFinding, ExactRisk | None]:
         """Decide one law, with a proof: in exact numbers or intervals if the surrogate states itself so."""
@@ -80,7 +80,7 @@ class Question:
         exact = self.exact(law)
         if exact is not None:
             return decide_at(exact.risk, right, wrong), exact
-        risk = risk_of(self.surrogate, seen_law(law, self.aggregated), self.loss)
+        risk = risk_of(self.surrogate, law_after_aggregation(law, self.aggregated), self.loss)
         return decide_numerically(risk, self.items, self._shift_invariant, right, wrong), None
 
     def judge(self, law: Law) -> float:
@@ -112,7 +112,7 @@ class Question:
             return False
         exact = self.exact(law)
         if exact is None:
-            risk = risk_of(self.surrogate, seen_law(law, self.aggregated), self.loss)
+            risk = risk_of(self.surrogate, law_after_aggregation(law, self.aggregated), self.loss)
             return descending_items(lowest(risk, self.items, self._shift_invariant)) not in right
         return exact.linear_pieces or descending_items(somewhere(float_risk(exact.risk), self.items)) not in right
 
@@ -149,4 +149,4 @@ def read_law(mu: object, items: int) -> Law:
 def probe_surrogate(asked: Question) -> None:
     """Reject a surrogate that breaks a promise on some laws: see `rankbench.certificates.probe.probe`."""
     some = itertools.islice(draws(asked.loss.graphs, asked.noise, asked.items, 12345), PROBED)
-    probe(asked.surrogate, [seen_law(one, asked.aggregated) for one in some], asked.loss)
+    probe(asked.surrogate, [law_after_aggregation(one, asked.aggregated) for one in some], asked.loss)

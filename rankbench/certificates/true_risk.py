@@ -185,7 +185,7 @@ class ExactRisk:
         return bool(self.risk.terms) and all(phi.piecewise_linear for phi in self.phis)
 
 
-def seen_law(law: Law, aggregated: Aggregated | None) -> Law:
+def law_after_aggregation(law: Law, aggregated: Aggregated | None) -> Law:
     """Return the law of what the surrogate is given: of ``s(Y_1..Y_k)`` for independent Y of mu.
 
     Raises

@@ -123,7 +123,7 @@ _DEATH_SIGNAL = 1
 """Option of Linux's `prctl`."""
 
 
-def die_with(parent: int) -> None:
+def exit_with_parent(parent: int) -> None:
     """Have this process killed when `parent`, which started it, ends: at once, on Linux alone."""
     if sys.platform != "linux":
         return
@@ -135,7 +135,7 @@ def die_with(parent: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Give the system the memory that this process has freed and its C library keeps for later."""
     if sys.platform != "linux":
         return
@@ -155,7 +155,7 @@ def collect_seldom() -> None:
     gc.set_threshold(_COLLECTED, *gc.get_threshold()[1:])
 
 
-def in_halves(work: Callable[[slice], None], length: int) -> None:
+def in_two_threads(work: Callable[[slice], None], length: int) -> None:
     """Have two threads do what compiled code without the interpreter's lock does with a range, a half each."""
     if length < 2:
         work(slice(0, length))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.component import Component
-from rankbench.core.system import in_halves
+from rankbench.core.system import in_two_threads
 from rankbench.errors import SpecError, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
@@ -112,7 +112,7 @@ class CovariateVotes:
             halves[rows.start] = np.zeros((3, len(pairs)))
             sum_rows(first, second, pair, outcomes, rows.start, rows.stop, halves[rows.start])
 
-        in_halves(add, len(self))
+        in_two_threads(add, len(self))
         cells, *others = (halves[start] for start in sorted(halves))
         for other in others:
             cells += other

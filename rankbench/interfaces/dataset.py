@@ -109,10 +109,10 @@ T = TypeVar("T")
 _latest: list[tuple[weakref.ref[Dataset], str, Any]] = []
 
 
-def remembered(dataset: Dataset, fingerprint: str, load: Callable[[], T]) -> T:
+def cached_load(dataset: Dataset, fingerprint: str, load: Callable[[], T]) -> T:
     """Return the result of `load`, from a cache of one entry if data set and fingerprint are unchanged.
 
-    The entry lives as long as the data set, and until `forget`.
+    The entry lives as long as the data set, and until `clear_cache`.
 
     Parameters
     ----------
@@ -126,14 +126,14 @@ def remembered(dataset: Dataset, fingerprint: str, load: Callable[[], T]) -> T:
         if known() is dataset and of == fingerprint:
             return loaded  # type: ignore[no-any-return]
     # Two of them at a time would be twice the memory.
-    forget()
+    clear_cache()
     made = load()
-    _latest[:] = [(weakref.ref(dataset, lambda _: forget()), fingerprint, made)]
+    _latest[:] = [(weakref.ref(dataset, lambda _: clear_cache()), fingerprint, made)]
     return made
 
 
-def forget() -> None:
-    """Empty the cache of `remembered`, once all blocks have their data."""
+def clear_cache() -> None:
+    """Empty the cache of `cached_load`, once all blocks have their data."""
     _latest.clear()
 
 

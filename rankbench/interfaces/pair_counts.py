@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.system import in_halves
+from rankbench.core.system import in_two_threads
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Comparisons
 
@@ -61,11 +61,11 @@ def numbered_pairs(
     first, second = (np.ascontiguousarray(each, np.int32) for each in (first, second))
     if m * m <= max(_TABLE, n):
         seen, pair = np.zeros((m, m), np.uint8), np.empty(n, np.int32)
-        in_halves(lambda rows: mark_pairs(first, second, rows.start, rows.stop, seen), n)
+        in_two_threads(lambda rows: mark_pairs(first, second, rows.start, rows.stop, seen), n)
         keys = np.flatnonzero(seen)
         place = np.zeros((m, m), np.int32)
         place.reshape(-1)[keys] = np.arange(len(keys), dtype=np.int32)
-        in_halves(lambda rows: number_rows(first, second, rows.start, rows.stop, place, pair), n)
+        in_two_threads(lambda rows: number_rows(first, second, rows.start, rows.stop, place, pair), n)
     else:
         key = np.minimum(first, second).astype(np.int64)
         key *= m

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import resample_entropy
-from rankbench.core.system import in_halves
+from rankbench.core.system import in_two_threads
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 
@@ -182,7 +182,7 @@ class Resamples:
                 work = np.empty(3 * pairs)
                 draw_cells(states[part], units, self.starts, self.cells, self.weights, work, sums[part])
 
-            in_halves(draw, len(states))
+            in_two_threads(draw, len(states))
             return
         times = np.zeros(-(-len(states) // LANES) * LANES * units, np.float32)
         draw_lanes(states, units, times)
@@ -191,7 +191,7 @@ class Resamples:
             place, tile = np.empty(units, np.int64), np.empty(3 * LANES * min(_TILE, pairs))
             sum_lanes(part.start, part.stop, times, self.starts, self.cells, self.weights, place, tile, sums)
 
-        in_halves(add, pairs)
+        in_two_threads(add, pairs)
 
 
 def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) -> Resamples:

@@ -34,7 +34,7 @@ from rankbench.methods.ranker_rows import (
     without_queries,
 )
 from rankbench.plugin.manager import get
-from rankbench.plugin.third_party import makers
+from rankbench.plugin.third_party import distributions_of
 
 try:
     from sklearn.base import BaseEstimator
@@ -329,7 +329,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         record = {
             "format": "rankbench-ranker",
             "format_version": FORMAT,
-            "versions": {name: version(name) for name in sorted(makers(self.contender()))},
+            "versions": {name: version(name) for name in sorted(distributions_of(self.contender()))},
             "parameters": {name: value for name, value in plain.items() if value != defaults[name].default},
             "features": self.n_features_in_,
             "queries": self.n_queries_,

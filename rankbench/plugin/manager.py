@@ -191,7 +191,7 @@ def origin(kind: str, name: str) -> Origin:
     return plugins(kind).registry.origin(kind, name)
 
 
-def maker_of(component: Component) -> str:
+def distribution_of(component: Component) -> str:
     """Return the distribution whose code a component's own class is: of those that are registered, who did it.
 
     A class that nobody registered, as in a script, is its module's.

@@ -24,7 +24,7 @@ from rankbench.plugin import manager
 Judgments = TypeVar("Judgments", Comparisons, Orders, PairCounts, Selections)
 
 
-def disposable_queries(queries: Queries) -> Queries:
+def queries_for_plugin(queries: Queries) -> Queries:
     """Return queries that third-party code may change."""
     x = queries.x.view()
     x.flags.writeable = False
@@ -40,28 +40,28 @@ def disposable_judgments(judged: Judgments) -> Judgments:
     return replace(judged, **copied)
 
 
-def disposable_block(block: Block) -> Block:
+def block_for_plugin(block: Block) -> Block:
     """Return a block that third-party code may change."""
-    validation = None if block.validation is None else disposable_queries(block.validation)
+    validation = None if block.validation is None else queries_for_plugin(block.validation)
     said = disposable_judgments(block.comparisons)
-    return replace(block, design=disposable_queries(block.design), comparisons=said, validation=validation)
+    return replace(block, design=queries_for_plugin(block.design), comparisons=said, validation=validation)
 
 
 def is_ours(component: Component) -> bool:
     """Return whether a component and all components in it are built in."""
-    return not strangers(component)
+    return not third_party_distributions(component)
 
 
-def strangers(component: Component) -> set[str]:
+def third_party_distributions(component: Component) -> set[str]:
     """Return the distributions (of what is not registered, the modules) of the third-party classes in a component."""
-    return makers(component) - {OURSELVES}
+    return distributions_of(component) - {OURSELVES}
 
 
-def makers(component: Component) -> set[str]:
+def distributions_of(component: Component) -> set[str]:
     """Return the distributions of a component and of the components in it, ours too."""
     inner = [getattr(component, attribute) for attribute in component.attributes().values()]
-    nested = (makers(value) for value in inner if isinstance(value, Component))
-    return {manager.maker_of(component)}.union(*nested)
+    nested = (distributions_of(value) for value in inner if isinstance(value, Component))
+    return {manager.distribution_of(component)}.union(*nested)
 
 
 def plain_fitted(fitted: object) -> Fitted:
@@ -75,7 +75,7 @@ def plain_fitted(fitted: object) -> Fitted:
     return replace(fitted, theta=theta, converged=bool(fitted.converged), info=info)
 
 
-def own_block(task: BlockTask) -> BlockTask | None:
+def without_third_party(task: BlockTask) -> BlockTask | None:
     """Return a block without third-party contenders, which could end the process that compiles.
 
     None: nothing is left; or a loss that judges contenders is third-party.

@@ -53,7 +53,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Foreseen:
+class Forecasts:
     """Forecasts of the votes that are judged.
 
     Attributes
@@ -68,7 +68,7 @@ class Foreseen:
     choices: list[Choice]
 
 
-def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties: bool) -> Foreseen:
+def prequential_forecasts(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties: bool) -> Forecasts:
     """Predict all votes, one time after the other, each from what came before it.
 
     Points of a grid and links are those of the least log loss on what was predicted so far, on the last `LAST` votes.
@@ -88,7 +88,7 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
     ContenderDiverged, SpecError
         No finite margins; or more scales than the votes have, or more items than it can rank.
     """
-    of_points = [walked(point, steps, items) for point in grid]
+    of_points = [sequential_margins(point, steps, items) for point in grid]
     n, first, begin = len(steps), int(steps.starts[steps.moments[0]]), steps.tested.start
     margins, choices = np.empty(n - begin), []
     cuts = [*steps.starts[steps.choices].tolist(), n]
@@ -100,7 +100,7 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
         tie_scale, nu = fit_tie_link(seen) if ties else (0.0, 0.0)
         margins[cut - begin : end - begin] = of_points[point][cut:end]
         choices.append(Choice(cut - begin, end - begin, point, link, b, tie_scale, nu))
-    return Foreseen(margins, choices)
+    return Forecasts(margins, choices)
 
 
 def outcomes(steps: Steps, margins: NDArray[np.float64], begin: int, end: int) -> PairOutcomes:
@@ -111,13 +111,13 @@ def outcomes(steps: Steps, margins: NDArray[np.float64], begin: int, end: int) -
     return PairOutcomes(margins[rows], won, lost, tied, (outcome != 0).astype(np.float64), np.ones(end - begin))
 
 
-def walked(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
+def sequential_margins(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
     """Return the margin of each vote by what was known before its time, shape (n,); 0 where nothing was.
 
     Raises
     ------
     ContenderDiverged, SpecError
-        See `foreseen`.
+        See `prequential_forecasts`.
     """
     aggregator.check_size(steps.m)
     if isinstance(aggregator, SequentialAggregator):
@@ -185,7 +185,7 @@ def _with_effects(aggregator: CovariateAggregator, steps: Steps, items: list[str
     return margins
 
 
-def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def stretch_losses(forecasts: Forecasts, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     r"""Return each loss of each stretch of time, shape (B,): their mean is the loss of all votes.
 
     With D_b the weight of the votes of stretch b that a loss is about, and L_b the sum of their losses, the mean
@@ -196,7 +196,7 @@ def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> d
 
     Parameters
     ----------
-    foreseen : Foreseen
+    forecasts : Forecasts
     steps : Steps
     losses : sequence of str
         Of `rankbench.protocols.own_log.OwnLog.metrics`.
@@ -205,11 +205,11 @@ def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> d
     weights = {loss: np.zeros(steps.count) for loss in losses}
     gaps = np.zeros((2, steps.count * BINS))  # of the winners' chances, and of the losers'
     stretch_of_vote = steps.block_of_vote()
-    for choice in foreseen.choices:
+    for choice in forecasts.choices:
         for first in range(choice.begin, choice.end, _TOGETHER):
             here = slice(first, min(first + _TOGETHER, choice.end))
             rows = slice(here.start + steps.tested.start, here.stop + steps.tested.start)
-            margins, outcome, stretch = foreseen.margins[here], steps.outcome[rows], stretch_of_vote[here]
+            margins, outcome, stretch = forecasts.margins[here], steps.outcome[rows], stretch_of_vote[here]
             decisive = np.where(outcome != 0, steps.weights[rows], 0.0)
             # One by one: sums are the same to the bit, however many votes come at once.
             for loss in losses:

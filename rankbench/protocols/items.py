@@ -28,7 +28,7 @@ from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
 from rankbench.ranking.rank import RESAMPLES, ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, estimated_items, ridge_of
-from rankbench.ranking.sampling_units import Units, too_few_judges_note, too_thin
+from rankbench.ranking.sampling_units import Units, few_votes_notes, too_few_judges_note
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.stats.simultaneous import FEW
 
@@ -114,7 +114,7 @@ class Items(LogProtocol):
                 f"Few judges: {units.count:,}, who by their shares of the votes count like {units.effective:.1f}. "
                 "Intervals of items are rough, and wide."
             )
-        return [*notes, *(f"{note}." for note in too_thin(units))]
+        return [*notes, *(f"{note}." for note in few_votes_notes(units))]
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Rank the items by every contender."""
@@ -164,7 +164,7 @@ def _pack_counts(log: CountedVotes, *, units: bool) -> dict[str, NDArray[Any]]:
     if units:
         known = log.units
         arrays |= {"effective": np.array([known.count, known.effective]), "by_item": known.items, "votes": known.votes}
-        arrays |= {"of_variance": known.of_variance}
+        arrays |= {"df_units": known.df_units}
     if isinstance(log.data, ClusterCounts):
         arrays |= {"unit_starts": log.data.starts, "unit_cells": log.data.cells, "unit_weights": log.data.weights}
     return pack("counts", **arrays)
@@ -178,7 +178,7 @@ def _unpack_counts(prepared: Prepared) -> CountedVotes:
     units = None
     if "effective" in found:
         count, effective = found["effective"].tolist()
-        units = Units(int(count), effective, found["by_item"], found["votes"], found["of_variance"])
+        units = Units(int(count), effective, found["by_item"], found["votes"], found["df_units"])
     if "unit_starts" not in found:
         return CountedVotes(counts, bool(judges), units)
     starts = found["unit_starts"]

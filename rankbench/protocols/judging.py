@@ -24,7 +24,7 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm import ERM
-from rankbench.plugin.third_party import disposable_block, disposable_queries, is_ours, plain_fitted
+from rankbench.plugin.third_party import block_for_plugin, is_ours, plain_fitted, queries_for_plugin
 
 C = TypeVar("C", bound=Component)
 Drawn = TypeVar("Drawn")
@@ -82,7 +82,7 @@ def fit(
     for cell, method in methods.items():
         if not isinstance(method, ERM):
             shown = block if taught or sees_truth(method) else hidden
-            outcomes[cell] = guarded(partial(method.fit, disposable_block(shown)))
+            outcomes[cell] = guarded(partial(method.fit, block_for_plugin(shown)))
             fitted(cell)
     for cell, outcome in outcomes.items():
         plain = outcome if isinstance(outcome, Exception) else guarded(partial(plain_fitted, outcome))
@@ -136,7 +136,7 @@ def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dic
 
 def own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
     """Return what a fitted method says of all items, on queries that it may do with as it likes."""
-    return np.array(returned_numbers(fitted.score(disposable_queries(queries)), "scores"), dtype=np.float64)
+    return np.array(returned_numbers(fitted.score(queries_for_plugin(queries)), "scores"), dtype=np.float64)
 
 
 def usable_scores(scores: NDArray[np.float64], items: int) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from rankbench.descriptions.suspicions import name_notes, suspicious_votes
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import PREDICTION, sees_covariates
-from rankbench.interfaces.dataset import Dataset, remembered
+from rankbench.interfaces.dataset import Dataset, cached_load
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import check_implied, implied_comparisons
@@ -164,7 +164,7 @@ def unpack_grouped(arrays: Mapping[str, NDArray[Any]]) -> GroupedVotes:
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadedVotes:
     """A data set's votes.
 
     Attributes
@@ -200,7 +200,7 @@ class Loaded:
         return self._grouped[kind]
 
 
-def votes_of(dataset: Dataset) -> Loaded:
+def votes_of(dataset: Dataset) -> LoadedVotes:
     """Return a data set's votes; those loaded last are not loaded again, unless their fingerprint is another one.
 
     Raises
@@ -210,12 +210,12 @@ def votes_of(dataset: Dataset) -> Loaded:
     """
     fingerprint = dataset.fingerprint()
 
-    def load() -> Loaded:
+    def load() -> LoadedVotes:
         votes, notes = _load(dataset)
         unchanged(dataset, fingerprint)
-        return Loaded(votes, notes, pack_votes(votes), fingerprint)
+        return LoadedVotes(votes, notes, pack_votes(votes), fingerprint)
 
-    return remembered(dataset, fingerprint, load)
+    return cached_load(dataset, fingerprint, load)
 
 
 def unchanged(dataset: Dataset, fingerprint: str) -> None:

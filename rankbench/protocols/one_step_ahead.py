@@ -30,7 +30,7 @@ from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import STRETCHES, BlockPart, BlockTask, Prepared, Protocol
-from rankbench.protocols.forecast import foreseen, stretch_losses
+from rankbench.protocols.forecast import prequential_forecasts, stretch_losses
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged, unpack_items, votes_of
 from rankbench.protocols.own_log import OwnLog
@@ -137,7 +137,7 @@ class OneStepAhead(LogProtocol):
 
 def _judged(steps: Steps, items: list[str], metrics: Sequence[str], cell: str, contender: Contender) -> CellResult:
     ties = "three-outcome-loss" in metrics
-    said = foreseen(contender.grid(Aggregator), steps, items, ties=ties)
+    said = prequential_forecasts(contender.grid(Aggregator), steps, items, ties=ties)
     losses, last = stretch_losses(said, steps, metrics), said.choices[-1]
     info = {"point": float(last.point), "scale": last.scale, "probit": float(last.link == "probit")}
     if ties:

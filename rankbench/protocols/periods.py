@@ -28,7 +28,7 @@ from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import item_rank_ranges, less_known_mean, relative_covariance, score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import ENOUGH, Units, judged_enough
+from rankbench.ranking.sampling_units import ENOUGH, Units, has_interval
 
 PeriodRows: TypeAlias = tuple[Sequence[str], Mapping[str, NDArray[Any]], tuple[str, ...]]
 """A name for each row of a series, what its protocol keeps beside the votes and stretches, and what to note."""
@@ -188,7 +188,7 @@ def _of_periods(stored: Mapping[str, NDArray[Any]], begin: int, end: int) -> Cou
 def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tuple[float, ...]:
     """Return what an aggregator says of an item: score, interval, places among all items of the log, and votes."""
     scores, scales, units = log.scores(aggregator), log.scales(aggregator), log.units
-    covariance, known = log.covariance(aggregator, scores)[0], judged_enough(units)
+    covariance, known = log.covariance(aggregator, scores)[0], has_interval(units)
     if aggregator.only_differences():
         covariance, scores = (
             relative_covariance(covariance, scales, known),
@@ -198,7 +198,7 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units, aggregator.bounds())
     # Items with few votes, and items on another scale, may hold any place.
     kept = np.flatnonzero(known & (scales == scales[at]))
-    some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.of_variance[kept])
+    some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.df_units[kept])
     errors = log.range_errors(aggregator, scores, covariance, 0, seed)
     block = (covariance if errors is None else errors.covariance)[np.ix_(kept, kept)]
     freedom = None if errors is None else errors.freedom[kept]

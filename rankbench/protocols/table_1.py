@@ -26,7 +26,7 @@ from rankbench.data.movielens.features import (
     standardized,
 )
 from rankbench.interfaces.cell import CellResult, Split, failed, guarded
-from rankbench.interfaces.dataset import Dataset, remembered
+from rankbench.interfaces.dataset import Dataset, cached_load
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack, unpack
@@ -119,7 +119,7 @@ class Table1(Protocol):
         ratings = Ratings.from_items(dataset.scan())
         fingerprint = dataset.fingerprint()
         # Experiments that differ in `center` share what takes longest.
-        known = remembered(dataset, fingerprint, _Arrays)
+        known = cached_load(dataset, fingerprint, _Arrays)
         with ThreadPoolExecutor(available_cores()) as pool:
             runs = list(pool.map(partial(self._run, ratings, fingerprint, seed, known), range(FOLDS * self.partitions)))
         arrays = pack(

@@ -18,7 +18,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.logs.count import count_pairs
 from rankbench.logs.votes import Votes, in_log_order, load_votes
 from rankbench.ranking.expected_votes import drawn_first, expected_votes, refit_spread
-from rankbench.ranking.sampling_units import Units, spread_of_points, units_of_counts
+from rankbench.ranking.sampling_units import Units, grade_variance_ratio, units_of_counts
 from rankbench.stats.random_effects import CategoryEstimates
 
 _DIFFERENCES = 300
@@ -108,7 +108,7 @@ def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> Categ
     ends = np.cumsum(np.bincount(log.queries, minlength=len(log.query_names)))
     common = call_aggregator(aggregator, log.counts(), m)
     # Ties vary less already, as ties.
-    points = spread_of_points(log, np.where(log.ties, -1, log.groups).astype(np.int64))
+    points = grade_variance_ratio(log, np.where(log.ties, -1, log.groups).astype(np.int64))
     some, left = list[_Estimate](), list[tuple[int, str]]()
     for number, rows in enumerate(np.split(order, ends[:-1])):
         try:

@@ -189,10 +189,10 @@ def controlled_votes(votes: Votes) -> tuple[Votes, list[str]]:
     return votes, [*_scale_notes(votes), "effects of covariates are the same at all times, and scores are beside them"]
 
 
-def votes_worth_one(votes: Votes) -> NDArray[np.float64]:
+def effect_design_effects(votes: Votes) -> NDArray[np.float64]:
     """Return how many votes of judges are worth an independent one, for each effect, shape (p,): at least 1.
 
-    It is the ratio of the variances of `bradley-terry` by judge and by vote, as `AlikeVotes` has it for scores.
+    It is the ratio of the variances of `bradley-terry` by judge and by vote, as `DesignEffect` has it for scores.
     """
     aggregator = get(ControlledAggregator, "bradley-terry:penalty=firth")
     single, by_judges = (covariate_votes(votes, by_judge=clustered).summed() for clustered in (False, True))

@@ -30,7 +30,7 @@ from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialA
 from rankbench.logs.votes import Votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.rank_ranges import relative_covariance
-from rankbench.ranking.sampling_units import Units, few_judges, judged_enough, spread_of_points, units_of_counts
+from rankbench.ranking.sampling_units import Units, few_judges, grade_variance_ratio, has_interval, units_of_counts
 
 _DRAWS = 10_000
 _LEAST = 0.005
@@ -312,7 +312,7 @@ def simultaneous_changes(
 _METHOD = "bradley-terry:penalty=firth"
 
 
-class AlikeVotes(NamedTuple):
+class DesignEffect(NamedTuple):
     """Independent units of a log, and the worth of its votes.
 
     Attributes
@@ -338,7 +338,7 @@ class AlikeVotes(NamedTuple):
     few: Units | None = None
 
 
-def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_]) -> AlikeVotes:
+def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_]) -> DesignEffect:
     """Return how many votes are worth one: `points` where not all votes have a judge, or judges are too few.
 
     Parameters
@@ -351,15 +351,15 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     """
     pair = votes.pairs()[1].astype(np.int64)
     # Scores walk: votes of one time tell how points vary, or those of half of the log.
-    points = spread_of_points(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
+    points = grade_variance_ratio(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
     few = few_judges(votes)
     if votes.judges is None or votes.judge_count < 2 or few is not None:
-        return AlikeVotes(points, points, units_of_counts(votes.counts()), 0, points, few)
+        return DesignEffect(points, points, units_of_counts(votes.counts()), 0, points, few)
     m = len(votes.items)
     by_judge = votes.clusters(votes.judges)
     units = units_of_counts(by_judge, split=votes.rest is not None)
     spread, single = _spreads(votes, (votes.winners, votes.losers), by_judge)
-    known, scales = judged_enough(units), connected_components(by_judge.counts).scale_of.astype(np.int64)
+    known, scales = has_interval(units), connected_components(by_judge.counts).scale_of.astype(np.int64)
     spread, single = (relative_covariance(one, scales, known) for one in (spread, single))
     worth = of_changes = _ratio(np.diag(spread), np.diag(single), known)
     # An item before and after is two items.
@@ -368,7 +368,7 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     if len(nodes) <= MOST_DENSE:
         winners, losers = place.reshape(ends.shape)
         apart = votes.clusters(votes.judges, ends=(winners, losers), m=len(nodes))
-        enough = judged_enough(units_of_counts(apart, split=votes.rest is not None))
+        enough = has_interval(units_of_counts(apart, split=votes.rest is not None))
         both = np.intersect1d(nodes[enough & (nodes < m)], nodes[enough & (nodes >= m)] - m)
         early, after = np.searchsorted(nodes, both), np.searchsorted(nodes, both + m)
         if len(both):
@@ -377,7 +377,7 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
                 for one in _spreads(votes, (winners, losers), apart)
             )
             of_changes = _ratio(spread, single, np.ones(len(both), np.bool_))
-    return AlikeVotes(worth * points, of_changes * points, units, len(by_judge), points)
+    return DesignEffect(worth * points, of_changes * points, units, len(by_judge), points)
 
 
 def _spreads(

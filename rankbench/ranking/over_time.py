@@ -26,10 +26,10 @@ from rankbench.logs.open import Log, open_log
 from rankbench.logs.opened import no_file
 from rankbench.logs.votes import Votes, coded_votes, load_votes
 from rankbench.plugin.manager import contender
-from rankbench.ranking.covariates import controlled_votes, effects_table, votes_worth_one
+from rankbench.ranking.covariates import controlled_votes, effect_design_effects, effects_table
 from rankbench.ranking.history_average import (
-    AlikeVotes,
     AveragedHistory,
+    DesignEffect,
     alike_votes,
     said_of_grid,
     simultaneous_changes,
@@ -40,7 +40,7 @@ from rankbench.ranking.history_average import (
 from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
-from rankbench.ranking.sampling_units import judged_enough, too_few_judges_note
+from rankbench.ranking.sampling_units import has_interval, too_few_judges_note
 from rankbench.ranking.times import TimesTogether, TimeUnit
 
 if TYPE_CHECKING:
@@ -223,11 +223,11 @@ class _Averaged(NamedTuple):
 
     @classmethod
     def over(
-        cls, points: list[SequentialAggregator], counts: TimedCounts, alike: AlikeVotes, then: int, *, search: bool
+        cls, points: list[SequentialAggregator], counts: TimedCounts, alike: DesignEffect, then: int, *, search: bool
     ) -> _Averaged:
         """Return the average over the points, or over those that a search adds."""
         weighed, histories, weights = weighed_models(points, counts, alike.worth, search=search)
-        known = judged_enough(alike.units)
+        known = has_interval(alike.units)
         levels = changes = AveragedHistory.from_models(histories, weights, then, known)
         if alike.of_changes != alike.worth:
             _, others, chances = weighed_models(points, counts, alike.of_changes, search=search)
@@ -239,13 +239,13 @@ class _Averaged(NamedTuple):
         return cls(replace(levels, changes=changes.changes), weighed[int(np.argmax(weights))], grid)
 
 
-def _effects(votes: Votes, alike: AlikeVotes, levels: AveragedHistory) -> pl.DataFrame | None:
+def _effects(votes: Votes, alike: DesignEffect, levels: AveragedHistory) -> pl.DataFrame | None:
     """Return the effects of covariates, if there are any."""
     if votes.covariates is None:
         return None
     se = levels.effects_deviation
     if alike.judges:
-        se = se * np.sqrt(votes_worth_one(votes) * alike.points / alike.worth)
+        se = se * np.sqrt(effect_design_effects(votes) * alike.points / alike.worth)
     return effects_table(votes.covariates, levels.effects, se, _freedom(alike, np.full(1, alike.units.effective)))
 
 
@@ -261,7 +261,7 @@ def _read(
     items: list[str],
     names: Sequence[str],
     counts: TimedCounts,
-    alike: AlikeVotes,
+    alike: DesignEffect,
     found: AveragedHistory,
     then: int,
     seed: int,
@@ -269,8 +269,8 @@ def _read(
     """Return tables of the scores over time and of the current scores."""
     scores = found.scores
     present = np.isfinite(scores)
-    centered = told_from(scores, judged_enough(alike.units))
-    half = _half_widths(alike, alike.units.of_variance) * found.deviation
+    centered = told_from(scores, has_interval(alike.units))
+    half = _half_widths(alike, alike.units.df_units) * found.deviation
     cast = np.zeros(scores.shape)
     for judged in (counts.first, counts.second):
         np.add.at(cast, (counts.times, judged), counts.won + counts.lost)
@@ -290,7 +290,7 @@ def _read(
     known, current = present[then], last >= then
     low, high, first = _places_now(centered[-1], found.now, alike, current, seed)
     change, lower, upper, p = np.full((4, counts.m), np.nan)
-    freedom = float(np.maximum(alike.units.of_variance[known] - 1, 1.0).min()) if alike.judges else np.inf
+    freedom = float(np.maximum(alike.units.df_units[known] - 1, 1.0).min()) if alike.judges else np.inf
     of_known = simultaneous_changes(found.changes, seed, freedom)
     for column, values in zip((change, lower, upper, p), of_known, strict=True):
         column[known] = values
@@ -314,14 +314,14 @@ def _read(
     return table, now.sort("score", "item", descending=[True, False])
 
 
-def _half_widths(alike: AlikeVotes, units: NDArray[np.float64]) -> NDArray[np.float64]:
+def _half_widths(alike: DesignEffect, units: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how many standard deviations a 95% interval goes to either side, by numbers of judges."""
     from scipy.special import stdtrit
 
     return np.asarray(-stdtrit(_freedom(alike, units), 0.025))
 
 
-def _freedom(alike: AlikeVotes, units: NDArray[np.float64]) -> NDArray[np.float64]:
+def _freedom(alike: DesignEffect, units: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return degrees of freedom of variances, by numbers of judges."""
     return np.minimum(np.maximum(units - 1, 1.0), _NORMAL) if alike.judges else np.full(len(units), _NORMAL)
 
@@ -329,14 +329,14 @@ def _freedom(alike: AlikeVotes, units: NDArray[np.float64]) -> NDArray[np.float6
 def _places_now(
     scores: NDArray[np.float64],
     covariance: NDArray[np.float64],
-    alike: AlikeVotes,
+    alike: DesignEffect,
     current: NDArray[np.bool_],
     seed: int,
 ) -> NDArray[np.int64]:
     """Return first and last places now, and 1 of items that may be first, shape (3, m); 0 of items not judged since."""
     chosen = np.flatnonzero(current)
     units = alike.units
-    of = replace(units, items=units.items[chosen], votes=units.votes[chosen], of_variance=units.of_variance[chosen])
+    of = replace(units, items=units.items[chosen], votes=units.votes[chosen], df_units=units.df_units[chosen])
     own = covariance[np.ix_(chosen, chosen)]
     places = np.zeros((3, len(scores)), np.int64)
     scales = np.zeros(len(chosen), np.int64)
@@ -346,10 +346,10 @@ def _places_now(
     return places
 
 
-def _notes(votes: Votes, alike: AlikeVotes, names: Sequence[str], then: str, unit: TimeUnit) -> list[str]:
+def _notes(votes: Votes, alike: DesignEffect, names: Sequence[str], then: str, unit: TimeUnit) -> list[str]:
     """Return what a reader must know."""
     what = "time" if unit == "time" else unit
-    some = "" if judged_enough(alike.units).all() else " (those with votes enough for an interval)"
+    some = "" if has_interval(alike.units).all() else " (those with votes enough for an interval)"
     notes = [
         f"scores at {len(names):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
         f"The mean of the items judged by then{some} is 0. Each 95% band is for one score alone",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError, OptionError, closest, option
 from rankbench.ranking.rank import ItemRanking
-from rankbench.ranking.sampling_units import judged_enough, lacking
+from rankbench.ranking.sampling_units import has_interval, lacking
 
 LEVEL = 0.05
 """Level of the test, two-sided, and one minus the confidence of the interval."""
@@ -84,7 +84,7 @@ def _inference(ranking: ItemRanking, first: int, second: int) -> dict[str, objec
     errors, pair = ranking.errors, [first, second]
     if errors is None or ranking.units is None:
         return {"reason": "the method has no intervals, or the log too few votes"}
-    if not judged_enough(ranking.units)[pair].all():
+    if not has_interval(ranking.units)[pair].all():
         return {"reason": f"one of the two has {' and one has '.join(lacking(ranking.units, pair))}"}
     variance, goal = (float(one) for one in variances_and_goals(ranking.scores, errors.covariance, first, second))
     se = float(np.sqrt(variance))

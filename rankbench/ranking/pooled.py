@@ -146,8 +146,8 @@ def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int
     # Degrees of freedom of the category's own units as far as the error is theirs, else of those of the log.
     variance = np.maximum(np.diag(covariance), 0.0)
     own = np.clip(np.diag(_centered(scores, found.own[block], scales)[1]), 0.0, variance)
-    log_freedom = np.maximum(whole.of_variance[items] - 1, 1.0)
-    own_freedom = np.maximum(sample.units[category].of_variance - 1, 1.0)
+    log_freedom = np.maximum(whole.df_units[items] - 1, 1.0)
+    own_freedom = np.maximum(sample.units[category].df_units - 1, 1.0)
     spread = own**2 / own_freedom + (variance - own) ** 2 / log_freedom
     freedom = np.divide(variance**2, spread, out=log_freedom.copy(), where=spread > 0)
     units = Units(whole.count, whole.effective, whole.items[items], whole.votes[items], freedom + 1)

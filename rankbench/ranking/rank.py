@@ -32,11 +32,11 @@ from rankbench.ranking.ranked_log import CountedVotes, ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import (
     JUDGES,
     Units,
-    freedom_of,
-    judged_enough,
+    degrees_of_freedom,
+    few_votes_notes,
+    has_interval,
     too_few_judges,
     too_few_judges_note,
-    too_thin,
 )
 from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
@@ -127,13 +127,13 @@ def with_covariance(
     bounds : (float or None, float or None)
         Of the scores: see `rankbench.interfaces.aggregator.Aggregator.bounds`.
     """
-    own, enough = covariance, judged_enough(units)
+    own, enough = covariance, has_interval(units)
     if relative:
         own, scores = relative_covariance(covariance, scales, enough), less_known_mean(scores[None], scales, enough)[0]
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(own), 0)), units, bounds)
     of_ranges, freedom = (covariance, None) if errors is None else errors
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
-    known = errors or RangeErrors(covariance, freedom_of(units))
+    known = errors or RangeErrors(covariance, degrees_of_freedom(units))
     return ItemRanking(items, scores, lower, upper, *ranges, scales, units, errors=known)
 
 
@@ -158,11 +158,11 @@ def with_draws(
     """
     units, m = log.units, len(scores)
     if relative:
-        enough = judged_enough(units)
+        enough = has_interval(units)
         blocks = (less_known_mean(block, scales, enough) for block in blocks)
         scores = less_known_mean(scores[None], scales, enough)[0]
     errors = many_errors(scores, scales, units, blocks)
-    freedom = np.full(m, np.inf) if known else freedom_of(units)
+    freedom = np.full(m, np.inf) if known else degrees_of_freedom(units)
     low, high, first = many_rank_ranges(scores, errors, scales, units, freedom)
     lower, upper = score_intervals(scores, errors.se, units, bounds)
     note = (
@@ -274,7 +274,7 @@ def rank(
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
         if many:
-            if not judged_enough(units).any():
+            if not has_interval(units).any():
                 return unknown(log.items, scores, scales, units), [*notes, *interval_notes(log)]
             known = not log.by_judge and isinstance(log, CountedVotes) and not log.counts.weighted
             draws = log.error_draws(aggregator, scores, seed)
@@ -314,7 +314,7 @@ def rank(
 
 def without_spread(ranking: ItemRanking, units: Units) -> list[str]:
     """Return a sentence on items that lack an interval because their score is the same in all resamples."""
-    if not (n := int((np.isnan(ranking.lower) & judged_enough(units)).sum())):
+    if not (n := int((np.isnan(ranking.lower) & has_interval(units)).sum())):
         return []
     return [f"{n:,} of {len(ranking.items):,} items get no interval: no resample changes their score"]
 
@@ -334,7 +334,7 @@ def sampling_notes(units: Units, judges: Units | None = None) -> list[str]:
         notes.append(
             f"judges are too few for intervals: {option('intervals', 'auto')} takes more votes of these judges instead"
         )
-    return [*notes, *too_thin(units)]
+    return [*notes, *few_votes_notes(units)]
 
 
 _TOGETHER = 1000

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.ranking.sampling_units import Units, freedom_of, judged_enough
+from rankbench.ranking.sampling_units import Units, degrees_of_freedom, has_interval
 from rankbench.stats.best import possible_best
 from rankbench.stats.contrast_columns import AllPairs
 from rankbench.stats.contrasts import above_least, rank_ranges_of_signs, within_range
@@ -83,8 +83,8 @@ def score_intervals(
     """
     from scipy.special import stdtrit
 
-    known = judged_enough(units) & (se > _unit(scores))
-    half = np.where(known, -stdtrit(freedom_of(units), (1 - level) / 2) * se, np.nan)
+    known = has_interval(units) & (se > _unit(scores))
+    half = np.where(known, -stdtrit(degrees_of_freedom(units), (1 - level) / 2) * se, np.nan)
     ends, (least, largest) = (scores, scores - half, scores + half), bounds
     return above_least(*ends, least) if largest is None and least is not None else within_range(*ends, bounds)
 
@@ -142,7 +142,7 @@ def item_rank_ranges(
 
     m = len(scores)
     first, second = np.triu_indices(m, 1)
-    variance, judged = np.diag(covariance), judged_enough(units)
+    variance, judged = np.diag(covariance), has_interval(units)
     compared = (scales[first] == scales[second]) & judged[first] & judged[second]
     count = int(compared.sum())
     if not count:
@@ -153,7 +153,7 @@ def item_rank_ranges(
     se[~live] = 0.0
     lead = scores[first] - scores[second]
     fewer = np.minimum(units.items[first], units.items[second])
-    of_item = freedom_of(units) if freedom is None else freedom
+    of_item = degrees_of_freedom(units) if freedom is None else freedom
     of_pair = np.minimum(of_item[first], of_item[second])
     largest = None
     if deviations is not None and (freedom is not None or units.effective >= FEW) and m <= MANY:
@@ -203,7 +203,7 @@ def many_errors(
 
     Distances are from the first item of each scale that ten votes judged.
     """
-    leader = _leaders(scores, scales, judged_enough(units))
+    leader = _leaders(scores, scales, has_interval(units))
     own, behind, count = np.zeros(len(scores)), np.zeros(len(scores)), 0
     for block in blocks:
         own += (block**2).sum(axis=0)
@@ -238,12 +238,12 @@ def many_rank_ranges(
     from scipy.special import stdtrit
 
     m = len(scores)
-    known, unit = judged_enough(units) & (errors.se > _unit(scores)), _unit(scores)
+    known, unit = has_interval(units) & (errors.se > _unit(scores)), _unit(scores)
     if not known.any():
         return any_place(m)
     low, high, first = any_place(m)
     half = -stdtrit(freedom, (1 - level) / 2 / known.sum()) * errors.se
-    leader = _leaders(scores, scales, judged_enough(units))
+    leader = _leaders(scores, scales, has_interval(units))
     order = np.flatnonzero(known)[np.argsort(scales[known], kind="stable")]
     for among in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
         if len(among) < 2:

@@ -23,8 +23,8 @@ from rankbench.logs.votes import Votes
 from rankbench.ranking.rank_ranges import relative_covariance
 from rankbench.ranking.sampling_units import (
     Units,
-    freedom_of,
-    judged_enough,
+    degrees_of_freedom,
+    has_interval,
     units_of_counts,
     units_of_votes,
     units_words,
@@ -276,7 +276,7 @@ class CountedVotes(RankedLog):
         dependent = self.by_judge or not self.one_way or self.split or self.counts.weighted
         if dependent or not isinstance(aggregator, WithProfile):
             return None
-        return aggregator.score_ends(self.counts, scores, items, level, judged_enough(self.units))
+        return aggregator.score_ends(self.counts, scores, items, level, has_interval(self.units))
 
     def range_errors(
         self,
@@ -300,11 +300,11 @@ class CountedVotes(RankedLog):
             single = np.cov(drawn[np.isfinite(drawn).all(axis=1)], rowvar=False).reshape(covariance.shape)
         else:
             single = covariance_of(aggregator, self.counts, scores, None)
-        known = judged_enough(self.units)
+        known = has_interval(self.units)
         if aggregator.only_differences():
             scales = self.scales(aggregator)
             covariance, single = (relative_covariance(one, scales, known) for one in (covariance, single))
-        return moderated(covariance, single, self.units.items, freedom_of(self.units), known)
+        return moderated(covariance, single, self.units.items, degrees_of_freedom(self.units), known)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""

@@ -52,7 +52,7 @@ class Units:
         Effective number of those that judged each item.
     votes : ndarray of float64, shape (m,)
         Effective number of judgments of each item, by whomever.
-    of_variance : ndarray of float64, shape (m,)
+    df_units : ndarray of float64, shape (m,)
         Effective number of units that show how much an item's score varies, at most `items`: where judgments of a unit
         are alike, the largest units are most of the variance, see `units_of_counts`.
     noun : str
@@ -63,7 +63,7 @@ class Units:
     effective: float
     items: NDArray[np.float64]
     votes: NDArray[np.float64]
-    of_variance: NDArray[np.float64]
+    df_units: NDArray[np.float64]
     noun: str = "votes"
 
 
@@ -82,13 +82,13 @@ def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     twice, weights = np.concatenate([groups, groups]), np.concatenate([votes.weights, votes.weights])
     sizes = np.bincount(groups, votes.weights)
     won = np.concatenate([votes.share_won(votes.winners), votes.share_won(votes.losers)])
-    sums = _SaidSums(m)
+    sums = _UnitMoments(m)
     # Both rows of a vote whose points are split are one judgment.
     numbers = np.tile(votes.numbers, 2)
     squares = None if votes.rest is None else weights * np.bincount(numbers, weights)[numbers] / 2
     sums.add(items, twice, weights, weights * won, squares)
     judged = _kish(items, weights, m) if votes.rest is None else _by_item(items, numbers, weights, m)
-    return Units(int(groups.max()) + 1, effective(sizes), sums.shares(), judged, sums.of_variance(sums.alike()))
+    return Units(int(groups.max()) + 1, effective(sizes), sums.shares(), judged, sums.df_units(sums.alike()))
 
 
 def units_of_counts(data: PairCounts | ClusterCounts, *, split: bool = False) -> Units:
@@ -121,7 +121,7 @@ def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split:
     split : bool
         Whether points of votes are split: see `units_of_counts`.
     """
-    sums, votes, votes_squares = _SaidSums(counts.m), np.zeros(counts.m), np.zeros(counts.m)
+    sums, votes, votes_squares = _UnitMoments(counts.m), np.zeros(counts.m), np.zeros(counts.m)
     low, high, sizes = counts.low, counts.high, []
     for data in parts:
         for begin, end in _whole_clusters(data.starts):
@@ -142,10 +142,10 @@ def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split:
         sizes.append(np.add.reduceat(np.append(data.weights, 0.0), data.starts[:-1]) * (np.diff(data.starts) > 0))
     judged = _shared(votes, votes_squares) if counts.weighted else votes
     size = np.concatenate(sizes)
-    return Units(len(size), effective(size), sums.shares(), judged, sums.of_variance(sums.alike()))
+    return Units(len(size), effective(size), sums.shares(), judged, sums.df_units(sums.alike()))
 
 
-def spread_of_points(votes: Votes, *groups: NDArray[np.int64]) -> float:
+def grade_variance_ratio(votes: Votes, *groups: NDArray[np.int64]) -> float:
     r"""Return the variance of points of votes over that of whole votes, from .01 to 1.
 
     With g the share of the first item of a vote, :math:`(g - g')^2 / (g (1 - g') + g' (1 - g))` of all two votes of a
@@ -186,7 +186,7 @@ def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-class _SaidSums:
+class _UnitMoments:
     """Sums over units by item, of the weight n, the wins y and the sum of squared weights q of a unit's votes.
 
     Shape (9, m): of n, y, n^2, n y, y^2, q, q^2, q n^2 and n^4, in this order.
@@ -226,7 +226,7 @@ class _SaidSums:
         pairs = float((nn - q)[known].sum())
         return min(max(float(excess.sum()) / pairs, 0.0), 1.0) if pairs > 0 else 0.0
 
-    def of_variance(self, rho: float) -> NDArray[np.float64]:
+    def df_units(self, rho: float) -> NDArray[np.float64]:
         """Return the effective number of units behind the variance of each item, (m,)."""
         nn, q, qq, qnn, nnnn = self.sums[2], *self.sums[5:]
         total = (1 - rho) * q + rho * nn
@@ -298,14 +298,14 @@ _FEWEST = 3.0
 """Fewer units have no spread to speak of: one degree of freedom, or none."""
 
 
-def judged_enough(units: Units) -> NDArray[np.bool_]:
+def has_interval(units: Units) -> NDArray[np.bool_]:
     """Return which items ten votes and three units at least are about, shape (m,)."""
     return (units.votes >= ENOUGH) & (units.items >= _FEWEST)
 
 
 def too_few_judges(judges: Units) -> bool:
     """Return whether no item has enough judges for an interval, though some have votes enough."""
-    return bool((judges.votes >= ENOUGH).any()) and not judged_enough(judges).any()
+    return bool((judges.votes >= ENOUGH).any()) and not has_interval(judges).any()
 
 
 def few_judges(votes: Votes) -> Units | None:
@@ -326,14 +326,14 @@ def too_few_judges_note(judges: Units) -> str:
 
 
 def lacking(units: Units, chosen: Sequence[int] | slice = slice(None)) -> dict[str, int]:
-    """Return the conditions of `judged_enough` that some of the chosen items fail, and how many fail each first."""
+    """Return the conditions of `has_interval` that some of the chosen items fail, and how many fail each first."""
     few = units.votes[chosen] < ENOUGH
     alone = ~few & (units.items[chosen] < _FEWEST)
     said = {f"fewer than {ENOUGH:.0f} votes": few, f"an effective number of {units.noun} below {_FEWEST:.0f}": alone}
     return {words: int(which.sum()) for words, which in said.items() if which.any()}
 
 
-def too_thin(units: Units) -> list[str]:
+def few_votes_notes(units: Units) -> list[str]:
     """Return a sentence on the items without intervals, and the condition that they fail; none if all have them."""
     if not (thin := lacking(units)):
         return []
@@ -344,6 +344,6 @@ def too_thin(units: Units) -> list[str]:
     ]
 
 
-def freedom_of(units: Units) -> NDArray[np.float64]:
+def degrees_of_freedom(units: Units) -> NDArray[np.float64]:
     """Return the degrees of freedom of each item's variance, (m,): one fewer than units show it, 1 at least."""
-    return np.maximum(units.of_variance - 1, 1.0)
+    return np.maximum(units.df_units - 1, 1.0)

@@ -108,7 +108,7 @@ class CrossedVotes(CountedVotes):
             min(one.effective, other.effective),
             np.minimum(one.items, other.items),
             one.votes,
-            np.minimum(one.of_variance, other.of_variance),
+            np.minimum(one.df_units, other.df_units),
             "judges or queries",
         )
 

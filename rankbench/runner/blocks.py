@@ -30,7 +30,7 @@ from rankbench.interfaces.cell import (
 from rankbench.interfaces.click_aggregator import ClickPopulation
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.plugin.third_party import strangers
+from rankbench.plugin.third_party import third_party_distributions
 from rankbench.runner.prepare import spec_of
 
 _LONG = 20.0
@@ -42,12 +42,12 @@ _NAMED = 3
 _running: dict[int, tuple[float, BlockTask]] = {}
 
 
-def begun(task: BlockTask) -> None:
+def mark_started(task: BlockTask) -> None:
     """Say that a block, or a part of it, is being computed."""
     _running[id(task)] = time.monotonic(), task
 
 
-def ended(task: BlockTask) -> None:
+def mark_finished(task: BlockTask) -> None:
     """Say that it is not any more."""
     _running.pop(id(task), None)
 
@@ -76,9 +76,9 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     started = time.perf_counter()
     # Results are the same, whichever process computes them and however it was asked.
     with one_blas_thread(), options_as():
-        begun(task)
+        mark_started(task)
         found = guarded(partial(_executed, prepared, task))
-        ended(task)
+        mark_finished(task)
     sizes = {split: len(names) for split, names in prepared.units.items()}
     cells = []
     for cell in task.cells:
@@ -174,7 +174,7 @@ def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[Blo
     def whose(contender: Contender) -> set[str]:
         key = (contender.points[0].kind, contender.text)
         if key not in known:
-            known[key] = {each for point in contender.points for each in strangers(point)}
+            known[key] = {each for point in contender.points for each in third_party_distributions(point)}
         return known[key]
 
     jobs = []
@@ -183,9 +183,9 @@ def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[Blo
         # A plugin's protocol, registered population or loss runs with whatever contender. A population is asked in
         # every block, other data sets only at first.
         protocol = sources[task.source].protocol
-        shared = strangers(protocol).union(*map(strangers, task.losses))
+        shared = third_party_distributions(protocol).union(*map(third_party_distributions, task.losses))
         if isinstance(dataset, ClickPopulation) and spec_of(dataset):
-            shared |= strangers(dataset)
+            shared |= third_party_distributions(dataset)
         parts: dict[tuple[tuple[str, ...], str], dict[str, Contender]] = {}
         for cell, found in task.cells.items():
             group = tuple(sorted(shared | whose(found)))

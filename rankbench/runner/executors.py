@@ -24,7 +24,7 @@ from rankbench.core.system import connected_client
 from rankbench.errors import ExecutorError
 from rankbench.interfaces.cell import BlockResult, guarded
 from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.plugin.third_party import is_ours, own_block
+from rankbench.plugin.third_party import is_ours, without_third_party
 from rankbench.runner.blocks import BlockJob, LostProcess, SentTask, failed_block, place_tasks, run_block
 from rankbench.runner.prepare import shared, write_shared
 from rankbench.runner.worker_pool import Worker, WorkerPool, run_sent
@@ -63,7 +63,7 @@ def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None
     """Compile what blocks need, on a smaller one of each source: once here, not in every worker."""
     for index, task in sorted({task.source: task for task in reversed(tasks)}.items()):
         # Third-party code could take this process down.
-        protocol, own = sources[index].protocol, own_block(task)
+        protocol, own = sources[index].protocol, without_third_party(task)
         if is_ours(protocol) and own and (small := protocol.smaller(sources[index], own)):
             guarded(partial(run_block, *small))
 

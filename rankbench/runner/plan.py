@@ -17,7 +17,7 @@ from rankbench.interfaces.contender import Contender, sees_truth
 from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.interfaces.suite import EVERYTHING, Experiment, Suite, SuitePart, in_gate, matches
 from rankbench.interfaces.surrogate import Loss
-from rankbench.plugin.third_party import makers, strangers
+from rankbench.plugin.third_party import distributions_of, third_party_distributions
 from rankbench.runner.additions import added
 from rankbench.runner.experiment_check import CheckedExperiment, Competitor, check_experiment, config_of
 from rankbench.runner.prepare import Sources
@@ -124,10 +124,10 @@ def make_plan(
         sizes = prepared.sizes(experiment.n)
         components[source, metrics] = losses
         for order, entry, label, found in competing:
-            whose = set[str]().union(*map(makers, found.points))
+            whose = set[str]().union(*map(distributions_of, found.points))
             if whose != {OURSELVES}:
                 made_by[experiment.name][label] = tuple(sorted(whose))
-            theirs = (whose | of_source[source]).union(*map(makers, losses)) - {OURSELVES}
+            theirs = (whose | of_source[source]).union(*map(distributions_of, losses)) - {OURSELVES}
             plugins |= theirs
             codes = [code, *([name, plugin_digest(name)] for name in sorted(theirs))]
             config = config_of(entry, found)
@@ -192,7 +192,7 @@ def _strangers_of(prepared: Prepared) -> set[str]:
     from rankbench.logs.log_dataset import read_by
 
     data = [prepared.dataset, *read_by(prepared.dataset)] if prepared.dataset is not None else []
-    return {each for component in (prepared.protocol, *data) for each in strangers(component)}
+    return {each for component in (prepared.protocol, *data) for each in third_party_distributions(component)}
 
 
 def _check_size(chosen: Sequence[tuple[Experiment, Prepared, CheckedExperiment]]) -> None:

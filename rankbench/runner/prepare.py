@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from rankbench.core.spec import Spec, parse
-from rankbench.core.system import check_memory, give_back
+from rankbench.core.system import check_memory, release_memory
 from rankbench.core.temporary import temporary_folder
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError, nearest, option
 from rankbench.interfaces.cell import guarded, reason
-from rankbench.interfaces.dataset import Dataset, forget
+from rankbench.interfaces.dataset import Dataset, clear_cache
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.interfaces.suite import Suite
@@ -173,7 +173,7 @@ def _prepared(
             if needed:
                 raise
             failed[key] = str(error)
-    forget()
+    clear_cache()
     index = {key: i for i, key in enumerate(ready)}
     of = {name: index[key] for name, key in key_of.items() if key in index}
     return Sources(list(ready.values()), of, {name: failed[key] for name, key in key_of.items() if key in failed})
@@ -299,7 +299,7 @@ def shared(sources: list[Prepared]) -> Iterator[Path]:
             write_shared(sources, file)
         # Not by a loop, whose variable would hold the last source as long as blocks run.
         sources[:] = [replace(one, arrays=open_shared(path, source).arrays) for source, one in enumerate(sources)]
-        give_back()
+        release_memory()
         yield path
 
 

@@ -26,14 +26,22 @@ from typing import Any, NoReturn
 
 from rankbench.core.runtime import settle_runtime
 from rankbench.core.spec import parse
-from rankbench.core.system import collect_seldom, die_with
+from rankbench.core.system import collect_seldom, exit_with_parent
 from rankbench.interfaces.cell import BlockResult, CellResult, failed, guarded, leave_interrupts_to_parent, reason
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared, untold
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import contender, get
 from rankbench.plugin.registry import base_of
-from rankbench.runner.blocks import BlockJob, LostProcess, SentTask, begun, ended, failed_block, run_block
+from rankbench.runner.blocks import (
+    BlockJob,
+    LostProcess,
+    SentTask,
+    failed_block,
+    mark_finished,
+    mark_started,
+    run_block,
+)
 from rankbench.runner.prepare import open_shared
 
 START = 300.0
@@ -170,7 +178,7 @@ def _end_session(process: subprocess.Popen[bytes]) -> None:
 
 def serve(descriptor: int) -> NoReturn:
     """Call what the parent process sends until it closes the connection or is gone; this is a worker process."""
-    die_with(os.getppid())
+    exit_with_parent(os.getppid())
     os.set_inheritable(descriptor, False)
     collect_seldom()
     leave_interrupts_to_parent()
@@ -273,19 +281,19 @@ class WorkerPool:
                         yield from self._taken(worker)
         finally:
             for worker, job in self._busy.items():
-                ended(job.task)
+                mark_finished(job.task)
                 worker.end()
 
     def _give(self, worker: Worker, job: BlockJob) -> None:
         self._busy[worker] = job
-        begun(job.task)
+        mark_started(job.task)
         sent = SentTask.from_task(job.task)
         worker.send(run_sent, self._file, sent, timeout=self._timeout, advance=job.task.advance)
 
     def _taken(self, worker: Worker) -> Iterator[BlockResult]:
         """Yield what a worker's job came to, and give the worker another one."""
         job, found = self._busy.pop(worker), worker.result
-        ended(job.task)
+        mark_finished(job.task)
         if isinstance(found, BlockResult):
             self._unready = 0
             if (next_job := next((each for each in self._waiting if each.group == job.group), None)) is None:

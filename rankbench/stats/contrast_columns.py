@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.system import in_halves
+from rankbench.core.system import in_two_threads
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.multiple_tests import FIRST, SECOND
 
@@ -96,7 +96,7 @@ class _Differences:
         found = np.empty(self.count)
         values = np.ascontiguousarray(self.columns)
         # Rows of pairs get shorter: every other tile makes two equal halves.
-        in_halves(lambda half: variances(values, half.start, found), 2)
+        in_two_threads(lambda half: variances(values, half.start, found), 2)
         return found
 
     def largest(
@@ -108,7 +108,7 @@ class _Differences:
         found = np.empty(self.rows)
         both = np.full(self.count, FIRST | SECOND) if sides is None else sides
         values = np.ascontiguousarray(self.columns)
-        in_halves(lambda half: largest(values[half], centre, scale, both, found[half]), self.rows)
+        in_two_threads(lambda half: largest(values[half], centre, scale, both, found[half]), self.rows)
         return found
 
 

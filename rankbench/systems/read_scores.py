@@ -24,7 +24,7 @@ from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import Log, raw_log
 from rankbench.logs.opened import OpenedLog, RawLog
-from rankbench.systems.score_sample import Kept, check_left_out, reduced, scores_digest
+from rankbench.systems.score_sample import Kept, check_left_out, scores_digest, without_named
 
 RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
 """The paths of TREC runs."""
@@ -155,7 +155,7 @@ def scores_read(
             )
         loss = loss or TREC_LOSS
         digest, table, said = judged_runs(scores, qrels, loss, ties, missing)
-        table, left = reduced(table, without)
+        table, left = without_named(table, without)
         said += left
     elif loss or ties != "shared":
         raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say {option('qrels', 'FILE')}, too")
@@ -191,5 +191,5 @@ def read_scores(
         table = load_scores(source.frame)
     ignored = source.reading.all("ignore") if source.reading else ()
     check_left_out(table, without, ignored)
-    table, left = reduced(table, [name for name in without if name not in ignored])
+    table, left = without_named(table, [name for name in without if name not in ignored])
     return source, table, left

@@ -31,13 +31,13 @@ from rankbench.systems.score_sample import (
     LEVEL,
     Kept,
     cells_table,
-    completed,
+    complete_cases,
+    dominant_task_notes,
     mixed_tasks,
-    of_each_other,
+    pair_table_notes,
     parts_drawn,
     size_text,
     turned_note,
-    wide_tasks,
 )
 from rankbench.systems.system_difference import system_differences
 from rankbench.systems.system_ranking import SystemRanking, is_mean, rank_systems, system_table, turns
@@ -206,10 +206,10 @@ def rank_scores(
     read, alone = found.table, bool(found.loss) and len(found.table.systems) == 1
     with readable(found.path):
         kept: Kept = "systems" if missing == "systems" else "tasks"
-        whole, more = (read, []) if alone else completed(read, kept, found.notes)
+        whole, more = (read, []) if alone else complete_cases(read, kept, found.notes)
     asked = asked[:1] if alone and not methods else asked
     mixed = mixed_tasks(whole)
-    about = [*wide_tasks(whole), *mixed, *of_each_other(whole), size_text(whole, every=bool(mixed))]
+    about = [*dominant_task_notes(whole), *mixed, *pair_table_notes(whole), size_text(whole, every=bool(mixed))]
     k = min(top, len(whole.systems))
     known: dict[bytes, SystemRanking] = {}
     ranked = [

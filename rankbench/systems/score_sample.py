@@ -42,7 +42,7 @@ def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
     return listed([name for name, one in zip(names, chosen, strict=True) if one], _NAMED)
 
 
-def wide_tasks(scores: TaskScores) -> list[str]:
+def dominant_task_notes(scores: TaskScores) -> list[str]:
     """Say on which tasks of a whole table scores spread so wide that they decide a mean over tasks."""
     spread = scores.values.mean(axis=0).std(axis=1)
     typical = float(np.median(spread[spread > 0])) if spread.any() else 0.0
@@ -57,7 +57,7 @@ def wide_tasks(scores: TaskScores) -> list[str]:
     ]
 
 
-def of_each_other(scores: TaskScores) -> list[str]:
+def pair_table_notes(scores: TaskScores) -> list[str]:
     """Say where the tasks of a whole table are its systems: their cells may be wins over one another."""
     if set(scores.systems) != set(scores.tasks):
         return []
@@ -96,7 +96,7 @@ def check_left_out(scores: TaskScores, without: Sequence[str], gone: Sequence[st
             raise SpecError(f"{name!r} is a task and a system: which of them to leave out is not clear; rename one")
 
 
-def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:
+def without_named(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:
     """Return the table without some tasks and systems, as an average that stands among the tasks.
 
     Raises
@@ -131,7 +131,7 @@ def _part(scores: TaskScores, tasks: NDArray[np.bool_], systems: NDArray[np.bool
     )
 
 
-def completed(scores: TaskScores, missing: Kept, reading: Sequence[str] = ()) -> tuple[TaskScores, list[str]]:
+def complete_cases(scores: TaskScores, missing: Kept, reading: Sequence[str] = ()) -> tuple[TaskScores, list[str]]:
     """Return the table without missing cells, and what was left out and averaged.
 
     Parameters
@@ -163,7 +163,7 @@ def completed(scores: TaskScores, missing: Kept, reading: Sequence[str] = ()) ->
     constant = (values == values[..., :1]).all(axis=(0, 2))
     if constant.any():
         notes.append(f"all systems have the same score on {_first(tasks, constant)}, which separates none")
-    if tell_nothing(len(tasks), len(whole.systems)):
+    if cannot_reject(len(tasks), len(whole.systems)):
         notes.append(
             f"{len(tasks)} tasks are too few to rank {len(whole.systems)} systems by ranks, or by scores with few "
             f"values. At least {least_tasks(len(whole.systems))} are needed: one of two equal systems may lead on all "
@@ -195,10 +195,10 @@ BY_RANKS = {11: 0.069, 12: 0.066, 15: 0.063, 20: 0.061, 25: 0.067, 30: 0.052}
 def wrong_rates(tasks: int, systems: int) -> tuple[float, float]:
     """Return the rates of `BY_SCORES` and `BY_RANKS` for up to 30 tasks, interpolated; 0 where ranks tell nothing."""
     by_scores, by_ranks = (float(np.interp(tasks, list(one), list(one.values()))) for one in (BY_SCORES, BY_RANKS))
-    return by_scores, 0.0 if tell_nothing(tasks, systems) else by_ranks
+    return by_scores, 0.0 if cannot_reject(tasks, systems) else by_ranks
 
 
-def tell_nothing(tasks: int, systems: int) -> bool:
+def cannot_reject(tasks: int, systems: int) -> bool:
     """Return whether so few tasks cannot separate any two of so many systems at 95%.
 
     Of equal systems one is ahead on every one of T tasks with probability 2^(1 - T), whichever it is: where that is
@@ -208,7 +208,7 @@ def tell_nothing(tasks: int, systems: int) -> bool:
 
 
 def least_tasks(systems: int) -> int:
-    """Return the fewest tasks that can separate two of so many systems: see `tell_nothing`."""
+    """Return the fewest tasks that can separate two of so many systems: see `cannot_reject`."""
     return 1 + math.ceil(math.log2(systems * (systems - 1) / 2 / (1 - LEVEL)))
 
 

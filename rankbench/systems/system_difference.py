@@ -16,7 +16,7 @@ from rankbench.stats.bootstrap import crossed
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import studentized_contrasts
 from rankbench.stats.skewness import mean_reach
-from rankbench.systems.score_sample import LEVEL, least_tasks, tell_nothing
+from rankbench.systems.score_sample import LEVEL, cannot_reject, least_tasks
 from rankbench.systems.system_ranking import few_values, resampled_systems, studentized_scores, turns
 
 _DIFFERENCES = {
@@ -90,7 +90,7 @@ def system_difference(
         found = studentized_scores(ArmContrast(*pair), scores, drawn, values.shape)
     lead, se, sources = float(found.estimate[0]), float(found.se[0]), found.sources
     answer: dict[str, object] = {"difference": lead, "tasks": tasks}
-    if tell_nothing(tasks, 2) and (by_task is None or few_values(by_task)[0]):
+    if cannot_reject(tasks, 2) and (by_task is None or few_values(by_task)[0]):
         why = f"{tasks} tasks are too few: one of two equal systems may lead on all by chance"
         return answer | {"reason": f"{why}; at least {least_tasks(2)} are needed"}
     if sources is None or se == 0:

@@ -23,7 +23,7 @@ from rankbench.stats.contrasts import (
 )
 from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
 from rankbench.stats.skewness import hidden_by_skewness
-from rankbench.systems.score_sample import LEVEL, tell_nothing
+from rankbench.systems.score_sample import LEVEL, cannot_reject
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def rank_systems(
             studentized_scores(wanted, scores, drawn, values.shape)
             for wanted in (ContrastMatrix(np.eye(arms)), AllPairs(arms))
         )
-        nothing = slice(None) if tell_nothing(values.shape[1], arms) else None
+        nothing = slice(None) if cannot_reject(values.shape[1], arms) else None
         return _ranking(single, paired, drawn, nothing, k, replicates, None).turned(sign, 0.0)
     cells = sign * method.checked_cells(values)
     least = float(cells.min())
@@ -190,7 +190,7 @@ def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) ->
     sample, arms = crossed(cells, seed, replicates), cells.shape[2]
     single = studentized_contrasts(sample, ContrastMatrix(np.eye(arms)))
     paired = studentized_contrasts(sample, AllPairs(arms))
-    nothing = few_values(sample.queries) if tell_nothing(cells.shape[1], arms) else None
+    nothing = few_values(sample.queries) if cannot_reject(cells.shape[1], arms) else None
     own = OwnErrors.of_pairs(cells[0], seed, replicates) if len(cells) == 1 and paired.units >= FEW else None
     return _ranking(single, paired, sample.replicates, nothing, k, replicates, own, cells.mean(axis=0))
 

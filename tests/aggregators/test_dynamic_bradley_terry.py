@@ -14,7 +14,7 @@ from scipy.special import expit
 
 import rankbench
 from rankbench.aggregators.likelihood import random_walk_smoother as module
-from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
+from rankbench.aggregators.likelihood.random_walk_smoother import random_walk_scores
 from rankbench.aggregators.sequential import DynamicBradleyTerry
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
@@ -174,7 +174,7 @@ class Naive:
 def test_the_mode_is_where_the_posterior_is_level(seed: int, drift: float, variance: float, effects: int) -> None:
     counts = small(seed, effects=effects)
     naive = Naive(counts, drift, variance)
-    history = walking_scores(counts, drift, variance)
+    history = random_walk_scores(counts, drift, variance)
     mode = np.array([*(history.scores[node] for node in naive.place), *history.effects])
     assert np.abs(step_to_minimum(naive, mode)).max() < 1e-8
     assert np.isnan(history.scores).sum() == len(counts) * counts.m - len(naive.place)
@@ -185,7 +185,7 @@ def test_the_mode_is_where_the_posterior_is_level(seed: int, drift: float, varia
 def test_covariances_and_evidence_are_those_of_the_hessian(seed: int, effects: int, then: int) -> None:
     counts = small(seed, effects=effects)
     naive = Naive(counts, 0.3, 1.5)
-    history = walking_scores(counts, 0.3, 1.5)
+    history = random_walk_scores(counts, 0.3, 1.5)
     mode = np.array([*(history.scores[node] for node in naive.place), *history.effects])
     hessian = naive.hessian(mode)
     covariance = np.linalg.inv(hessian)
@@ -236,10 +236,10 @@ def test_one_time_alone_is_bradley_terry_with_a_ridge() -> None:
 def test_what_cannot_be_held_or_does_not_walk_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = small(1)
     with pytest.raises(SpecError, match="do not walk"):
-        walking_scores(counts, 0.0, 1.0)
+        random_walk_scores(counts, 0.0, 1.0)
     monkeypatch.setattr(module, "MOST_NUMBERS", 10)
     with pytest.raises(SpecError, match="4 times of 4 items are covariances of 64 numbers"):
-        walking_scores(counts, 0.1, 1.0)
+        random_walk_scores(counts, 0.1, 1.0)
     elo = rankbench.get(Aggregator, "elo")
     with pytest.raises(SpecError, match="aggregator 'elo' has no model of scores over time"):
         elo.history(counts)  # type: ignore[attr-defined]

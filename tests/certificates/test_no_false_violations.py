@@ -17,7 +17,7 @@ from rankbench.certificates.classes import decide_class
 from rankbench.certificates.laws import Law, why_not_in_class
 from rankbench.certificates.pointwise import decide_at
 from rankbench.certificates.search import draws
-from rankbench.certificates.true_risk import Aggregated, exact_risk, orders_of, seen_law, true_loss
+from rankbench.certificates.true_risk import Aggregated, exact_risk, law_after_aggregation, orders_of, true_loss
 from rankbench.interfaces.exact import ConvexPhi
 
 CASES = [
@@ -47,7 +47,7 @@ def verdicts(case: tuple[str, str, str, str | None], m: int, count: int, seed: i
         assert why_not_in_class(noise, law) == ""
         right, wrong = orders_of(loss, law)
         if wrong:
-            exact = exact_risk(surrogate, seen_law(law, aggregated), loss)
+            exact = exact_risk(surrogate, law_after_aggregation(law, aggregated), loss)
             found[decide_at(exact.risk, right, wrong).verdict] += 1
     return found
 
@@ -92,7 +92,7 @@ def classes_and_single_laws_agree(count: int, seed: int) -> Counter[str]:
             assert why_not_in_class(noise, law) == ""
             right, wrong = orders_of(loss, law)
             if wrong or decided.mean is not None:
-                exact = exact_risk(surrogate, seen_law(law, aggregated), loss)
+                exact = exact_risk(surrogate, law_after_aggregation(law, aggregated), loss)
                 violates = decide_at(exact.risk, right, wrong).verdict.startswith("VIOLATION")
                 assert violates == (decided.mean is not None), (phi, noise, law)
         found["violates" if decided.mean is not None else "consistent"] += 1

@@ -18,7 +18,7 @@ from rankbench.certificates.check import check
 from rankbench.certificates.laws import why_not_in_class
 from rankbench.certificates.pointwise import decide_at
 from rankbench.certificates.search import draws
-from rankbench.certificates.true_risk import Aggregated, exact_risk, orders_of, seen_law, true_loss
+from rankbench.certificates.true_risk import Aggregated, exact_risk, law_after_aggregation, orders_of, true_loss
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.exact import ConvexPhi
 
@@ -158,7 +158,7 @@ def test_three_items_agree_with_single_laws_whatever_the_phi():
         for law in islice(draws(True, "dag", 3, number, wide=number % 2 == 0), 3):
             right, wrong = orders_of(loss, law)
             if wrong:
-                risk = exact_risk(surrogate, seen_law(law, aggregated), loss).risk
+                risk = exact_risk(surrogate, law_after_aggregation(law, aggregated), loss).risk
                 found.add(decide_at(risk, right, wrong).verdict)
     assert "CONSISTENT_AT_MU" in found
     assert found <= {"CONSISTENT_AT_MU", "INCONCLUSIVE"}

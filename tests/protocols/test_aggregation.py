@@ -25,7 +25,7 @@ from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.queries import Comparisons, Orders
 from rankbench.losses.positions import ERR, NDCG
 from rankbench.plugin import manager
-from rankbench.plugin.third_party import own_block
+from rankbench.plugin.third_party import without_third_party
 from rankbench.protocols.aggregation import AggregationTrial, Selection, directions, misordered, regret, rmse
 
 
@@ -371,4 +371,4 @@ def test_the_block_that_compiles():
     prepared = protocol.prepare(DATASET, 7)
     _, small = protocol.smaller(prepared, task_of(prepared, {"a": "cascade"}, LOSSES, n=10_000))
     assert (small.key.n, list(small.cells)) == (50, ["a"])
-    assert own_block(task_of(prepared, {}, LOSSES, n=10_000)) is None
+    assert without_third_party(task_of(prepared, {}, LOSSES, n=10_000)) is None

@@ -16,7 +16,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import log_file
-from rankbench.protocols.forecast import walked
+from rankbench.protocols.forecast import sequential_margins
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.steps import unpack_steps
@@ -55,7 +55,7 @@ def prepared_games(folder: Path, control: str) -> Prepared:
 def test_margins_are_those_of_a_fit_to_earlier_games(made: Prepared) -> None:
     """SciPy maximizes the penalized likelihood of all games before a moment, in teams and home advantage."""
     steps, items = unpack_steps(made.arrays), unpack_items(made)
-    margins = walked(BradleyTerry(control=True), steps, items)
+    margins = sequential_margins(BradleyTerry(control=True), steps, items)
     frame = games(2400, 4)
     moment, until = steps.moments[40:42].tolist()
     home, away = (frame[side].str.slice(1).cast(pl.Int64).to_numpy() for side in ("left", "right"))
@@ -80,7 +80,8 @@ def test_the_future_changes_no_margin_of_the_past(made: Prepared) -> None:
     cut = steps.up_to(5)
     assert 0 < len(cut) < len(steps)
     np.testing.assert_array_equal(
-        walked(BradleyTerry(control=True), cut, items), walked(BradleyTerry(control=True), steps, items)[: len(cut)]
+        sequential_margins(BradleyTerry(control=True), cut, items),
+        sequential_margins(BradleyTerry(control=True), steps, items)[: len(cut)],
     )
 
 

@@ -26,7 +26,7 @@ from rankbench.losses.positions import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.registry import Origin
-from rankbench.plugin.third_party import disposable_block, is_ours, strangers
+from rankbench.plugin.third_party import block_for_plugin, is_ours, third_party_distributions
 from rankbench.protocols.judging import judge, losses_of
 
 QUERIES = make_queries([4, 30, 3, 12, 5])
@@ -199,13 +199,13 @@ def test_a_lent_block_is_a_copy_with_its_ties() -> None:
     block = make_block([4, 5], 30)
     ties = np.arange(30) % 3 == 0
     block = replace(block, comparisons=replace(block.comparisons, ties=ties))
-    lent = disposable_block(block).comparisons
+    lent = block_for_plugin(block).comparisons
     assert lent.ties is not None
     for name in ("offsets", "winners", "losers", "weights", "ties"):
         mine, theirs = getattr(block.comparisons, name), getattr(lent, name)
         assert np.array_equal(mine, theirs)
         assert not np.shares_memory(mine, theirs)
-    assert disposable_block(make_block([4], 5)).comparisons.ties is None
+    assert block_for_plugin(make_block([4], 5)).comparisons.ties is None
 
 
 def test_ours_is_what_our_distribution_registered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,10 +215,10 @@ def test_ours_is_what_our_distribution_registered(monkeypatch: pytest.MonkeyPatc
     class Own(ERM):
         """Of a script."""
 
-    assert strangers(Own()) == {__name__.partition(".")[0]}
+    assert third_party_distributions(Own()) == {__name__.partition(".")[0]}
     lying = type("Lying", (ERM,), {"__module__": "rankbench.methods.erm"})
     monkeypatch.setitem(manager.plugins().registry._origins, id(lying), Origin("other", "1", "other"))
-    assert strangers(lying()) == {"other"}
+    assert third_party_distributions(lying()) == {"other"}
 
 
 class FitsLabels(Method):

@@ -23,7 +23,7 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import Protocol
 from rankbench.protocols import forecast as foresight
-from rankbench.protocols.forecast import foreseen, stretch_losses
+from rankbench.protocols.forecast import prequential_forecasts, stretch_losses
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.own_log import OwnLog
@@ -185,7 +185,7 @@ def test_many_times_and_many_judges(what: dict[str, int]) -> None:
     made = prepared(data)
     steps = unpack_steps(made.arrays)
     assert len(steps.moments) <= MOMENTS
-    said = foreseen(grid("elo"), steps, unpack_items(made), ties=False)
+    said = prequential_forecasts(grid("elo"), steps, unpack_items(made), ties=False)
     assert np.isfinite(said.margins).all()
     assert steps.count == 25
 
@@ -198,7 +198,7 @@ def test_losses_are_the_same_however_many_votes_are_judged_at_once(
     steps = unpack_steps(made.arrays)
     if weighted:
         steps = replace(steps, weights=np.random.default_rng(0).uniform(0.1, 3, len(steps)))
-    said = foreseen(grid("elo"), steps, unpack_items(made), ties=True)
+    said = prequential_forecasts(grid("elo"), steps, unpack_items(made), ties=True)
     whole = stretch_losses(said, steps, METRICS)
     monkeypatch.setattr(foresight, "_TOGETHER", 7)
     assert {name: value.tobytes() for name, value in stretch_losses(said, steps, METRICS).items()} == {

@@ -29,7 +29,7 @@ from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.logs.votes import Votes
 from rankbench.protocols import steps as steps_module
-from rankbench.protocols.forecast import walked
+from rankbench.protocols.forecast import sequential_margins
 from rankbench.protocols.items import Items
 from rankbench.protocols.log_votes import pack_votes, unpack_items, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
@@ -216,7 +216,7 @@ def test_a_refitted_method_is_the_method_on_the_votes_before_each_moment() -> No
     made = prepared(data)
     steps, items = unpack_steps(made.arrays), unpack_items(made)
     point = rankbench.get(Aggregator, "bradley-terry:ridge=1")
-    margins = walked(point, steps, items)
+    margins = sequential_margins(point, steps, items)
     rows = data.scan().collect()
     times = rows["time"].unique().sort().to_list()
     where = {name: i for i, name in enumerate(items)}
@@ -256,12 +256,12 @@ def test_a_refit_starts_from_the_scores_of_the_last_one() -> None:
     made = prepared(Drifting())
     steps, items = unpack_steps(made.arrays), unpack_items(made)
     Remembering.starts.clear()
-    margins = walked(Remembering(), steps, items)
+    margins = sequential_margins(Remembering(), steps, items)
     first, *others = Remembering.starts
     assert first is None
     assert len(others) == len(steps.moments) - 1
     assert all(start is not None and np.isfinite(start).all() and start.any() for start in others)
-    assert margins == pytest.approx(walked(rankbench.get(Aggregator, "win-rate"), steps, items), abs=1e-12)
+    assert margins == pytest.approx(sequential_margins(rankbench.get(Aggregator, "win-rate"), steps, items), abs=1e-12)
 
 
 @pytest.mark.parametrize(("pairs", "most"), [(1, 10), (15, 15), (40, 40), (1000, 100)])
@@ -320,7 +320,7 @@ class Guesses(Momentum):
 
 def test_the_order_of_the_votes_of_a_time_tells_no_outcome() -> None:
     steps = unpack_steps(prepared(Drifting(n=600, items=3, times=40)).arrays)
-    margins = walked(Guesses(), steps, [])
+    margins = sequential_margins(Guesses(), steps, [])
     for begin, end in zip(steps.starts[:-1], steps.starts[1:], strict=True):
         pairs = list(zip(steps.first[begin:end].tolist(), steps.second[begin:end].tolist(), strict=True))
         assert len(set(zip(pairs, margins[begin:end].tolist(), strict=True))) == len(set(pairs)) < len(pairs)
@@ -329,7 +329,7 @@ def test_the_order_of_the_votes_of_a_time_tells_no_outcome() -> None:
 def test_a_plugin_brings_state_prediction_and_update_in_plain_numpy() -> None:
     made = prepared(Drifting())
     steps, items = unpack_steps(made.arrays), unpack_items(made)
-    margins = walked(Momentum(), steps, items)
+    margins = sequential_margins(Momentum(), steps, items)
     state = np.zeros((steps.m, 2))
     for t in range(len(steps.starts) - 1):
         rows = slice(steps.starts[t], steps.starts[t + 1])
@@ -352,4 +352,4 @@ def test_compiled_walks_are_what_learning_does(text: str, weighted: bool) -> Non
         rows = slice(steps.starts[t], steps.starts[t + 1])
         plain[rows] = point.margins(state, steps.first[rows], steps.second[rows], t)
         point.learn(state, steps.comparisons(t, t + 1), t)
-    assert walked(point, steps, []) == pytest.approx(plain, abs=1e-9)
+    assert sequential_margins(point, steps, []) == pytest.approx(plain, abs=1e-9)

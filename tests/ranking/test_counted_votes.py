@@ -244,16 +244,16 @@ def test_units_behind_a_variance(at_once: int, monkeypatch: pytest.MonkeyPatch) 
     rho = excess / pairs
     assert 0.02 < rho < 0.3
     for item, size in enumerate(sizes):
-        assert found.of_variance[item] == pytest.approx(kish(size + rho * size * (size - 1)))
-        assert found.of_variance[item] < found.items[item]
+        assert found.df_units[item] == pytest.approx(kish(size + rho * size * (size - 1)))
+        assert found.df_units[item] < found.items[item]
 
 
 def test_votes_that_are_not_alike_count_by_their_number() -> None:
     """Single votes, and judges who agree with one another less than coins would."""
     votes = count_clusters([0, 1, 0, 1], [1, 0, 1, 0], np.arange(4))
-    np.testing.assert_array_equal(units_of_counts(votes).of_variance, [4, 4])
+    np.testing.assert_array_equal(units_of_counts(votes).df_units, [4, 4])
     split = units_of_counts(count_clusters([0, 1] * 5, [1, 0] * 5, np.repeat([0, 1, 2, 3, 4], 2)))
-    np.testing.assert_allclose(split.of_variance, split.items)
+    np.testing.assert_allclose(split.df_units, split.items)
 
 
 def said(judges: np.ndarray, weights: np.ndarray, about: np.ndarray) -> np.ndarray:

@@ -202,7 +202,7 @@ def test_what_is_put_in_order_part_by_part_is_what_all_of_it_is(
     for name in ("judge", "query", "cell", "weight"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
     np.testing.assert_allclose(parts.covariance(method, scores)[0], expected, rtol=1e-9, atol=1e-13)
-    for name in ("count", "effective", "items", "votes", "of_variance"):
+    for name in ("count", "effective", "items", "votes", "df_units"):
         np.testing.assert_allclose(getattr(parts.units, name), getattr(units, name), rtol=1e-12)
 
 

@@ -56,7 +56,7 @@ def weaker(taste: float) -> float:
 
 def covered(logs: int, sizes: list[int], variance: float, **more: Any) -> tuple[float, float]:
     """Return how often intervals of a category's items cover its scores, and the interval of the variance that."""
-    hits, of_variance = [], []
+    hits, df_units = [], []
     shorter = weaker(more.get("taste", 0.0))
     for seed in range(logs):
         frame, scores = log(seed, sizes, variance, **more)
@@ -67,8 +67,8 @@ def covered(logs: int, sizes: list[int], variance: float, **more: Any) -> tuple[
             hits.append(((ranking.lower <= truth) & (truth <= ranking.upper)).mean())
         pool = found.facts["pool"]
         upper = np.inf if pool["upper"] is None else pool["upper"]
-        of_variance.append(pool["lower"] <= variance * shorter**2 <= upper)
-    return float(np.mean(hits)), float(np.mean(of_variance))
+        df_units.append(pool["lower"] <= variance * shorter**2 <= upper)
+    return float(np.mean(hits)), float(np.mean(df_units))
 
 
 def unequal(count: int) -> list[int]:
@@ -96,11 +96,11 @@ QUICK = [3, 11, 19, 21, 23]
 
 
 def check_coverage(name: str, sizes: list[int], variance: float, more: dict[str, Any], logs: int) -> None:
-    share, of_variance = covered(logs, sizes, variance, **more)
-    print(f"\n| {name} | {variance} | {share:.3f} | {of_variance:.3f} |")
+    share, df_units = covered(logs, sizes, variance, **more)
+    print(f"\n| {name} | {variance} | {share:.3f} | {df_units:.3f} |")
     # Items of one category, and categories of one log, hang together: as if there were three of them.
     assert share >= 0.93 - 2 * np.sqrt(0.05 * 0.95 / (3 * logs))
-    assert of_variance >= 0.88 - 2 * np.sqrt(0.12 * 0.88 / logs)
+    assert df_units >= 0.88 - 2 * np.sqrt(0.12 * 0.88 / logs)
 
 
 @pytest.mark.full

@@ -145,12 +145,12 @@ def test_contenders_of_their_own_time_are_expected_to_take_it(monkeypatch) -> No
     assert work.left() == pytest.approx(100.0)
     work.advance("slow 2", 0.75)
     assert work.left() == pytest.approx(25.0)
-    blocks.begun(tasks[2])
+    blocks.mark_started(tasks[2])
     clock.now += 90.0
     try:
         assert work.left() == pytest.approx(10.0)
     finally:
-        blocks.ended(tasks[2])
+        blocks.mark_finished(tasks[2])
 
 
 def test_a_block_of_which_nobody_knows_another_has_no_time(monkeypatch) -> None:
@@ -168,13 +168,13 @@ def test_what_has_been_running_longest_is_named(quick, monkeypatch) -> None:
     first, second = tasks_of(("sleeper", "sleeper:width=2"), ("quick",))
     with ConsoleProgress(Console(file=out, width=200)) as told:
         told.start([first, second], 0)
-        blocks.begun(first)
-        blocks.begun(second)
+        blocks.mark_started(first)
+        blocks.mark_started(second)
         said = r"0 of 3 contenders of 2 blocks; running for \d+ s: sleeper, sleeper:width=2 \(n = 100, repetition 1\)$"
         wait_until(lambda: re.search(said, out.getvalue(), re.M))
-        blocks.ended(first)
+        blocks.mark_finished(first)
         wait_until(lambda: re.search(r"running for \d+ s: quick \(n = 200, repetition 1\)$", out.getvalue(), re.M))
-        blocks.ended(second)
+        blocks.mark_finished(second)
     assert blocks.longest_running() == ""
 
 

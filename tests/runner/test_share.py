@@ -126,7 +126,7 @@ def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch
     own = OwnClicks(queries=4, items=6, shown=5)
     protocol = protocol_of("selection")
     task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), competing.cells(Aggregator, {"1": "borda", "2": "elo"}))
-    monkeypatch.setattr(blocks, "strangers", lambda part: {"them"} if part.name == "borda" else set())
+    monkeypatch.setattr(blocks, "third_party_distributions", lambda part: {"them"} if part.name == "borda" else set())
     here, in_workers, (result,) = place_tasks([task], [Prepared(protocol, own, "", {})])
     assert [list(part.cells) for part in here] == [["2"]]
     assert not in_workers

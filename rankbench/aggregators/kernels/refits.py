@@ -155,7 +155,7 @@ def add_clusters(
     low, high : ndarray of int32, shape (P,)
     slope, extra : ndarray of float64, shape (3, P)
     bend, cross, bend_extra : ndarray of float64, shape (P,)
-        As `rankbench.aggregators.likelihood.covariance.SaidByVotes` has them.
+        As `rankbench.aggregators.likelihood.covariance.ScoreContributions` has them.
     inverse : ndarray of float64, shape (d, d)
         d = m, or m + 1 with one more parameter.
     m, terms : int

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.laplacian_system import PATIENCE, Laplacian
-from rankbench.core.system import in_halves
+from rankbench.core.system import in_two_threads
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.pair_counts import PairCounts, Scales, connected_components, strongly_connected, within
 from rankbench.interfaces.resamples import Resamples
@@ -288,5 +288,5 @@ def refitted(
         )  # fmt: skip
 
     for first, sums in resamples.batches():
-        in_halves(partial(run, sums, scores[first:]), len(sums))
+        in_two_threads(partial(run, sums, scores[first:]), len(sums))
     return scores

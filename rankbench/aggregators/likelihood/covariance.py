@@ -33,7 +33,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connecte
 
 
 @dataclass(frozen=True, eq=False)
-class SaidByVotes:
+class ScoreContributions:
     """Derivatives of the log-likelihood of one vote on each of P pairs, at a fit.
 
     A model has scores alone, or one more parameter, on which all pairs depend: Davidson's log nu. Derivatives
@@ -112,7 +112,7 @@ class SaidByVotes:
         return whole
 
 
-def said_by_votes(counts: PairCounts, fit: PairFit, pseudo: NDArray[np.float64] | None) -> SaidByVotes:
+def score_contributions(counts: PairCounts, fit: PairFit, pseudo: NDArray[np.float64] | None) -> ScoreContributions:
     """Return what votes say of the scores in the Bradley-Terry model, and of log nu in Davidson's.
 
     Parameters
@@ -140,7 +140,7 @@ def said_by_votes(counts: PairCounts, fit: PairFit, pseudo: NDArray[np.float64] 
         inside = fit.scales.scale_of[low] == fit.scales.scale_of[high]
         slope, extra, bend, cross, bend_extra = (one * inside for one in (slope, extra, bend, cross, bend_extra))
     none = np.zeros_like(slope)
-    return SaidByVotes(slope, extra, bend, cross, bend_extra, none if pseudo is None else pseudo, fit.nu > 0)
+    return ScoreContributions(slope, extra, bend, cross, bend_extra, none if pseudo is None else pseudo, fit.nu > 0)
 
 
 TERMS = 24
@@ -189,7 +189,7 @@ def sandwich(
         raise InputError("a sandwich needs two clusters at least")
     if counts.weighted and not isinstance(data, ClusterCounts):
         raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
-    graph, said = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales), said_by_votes(counts, fit, pseudo)
+    graph, said = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales), score_contributions(counts, fit, pseudo)
     bread = said.inverse(graph, said.judged(counts))
     meat = said.middle(graph, said.pseudo, said.slope, said.extra)
     if isinstance(data, ClusterCounts):
@@ -231,7 +231,7 @@ def sandwich_draws(
     from rankbench.aggregators.kernels.right_sides import random_sides
 
     counts = data.counts if isinstance(data, ClusterCounts) else data
-    said, inside = said_by_votes(counts, fit, pseudo), np.ones(len(counts), np.bool_)
+    said, inside = score_contributions(counts, fit, pseudo), np.ones(len(counts), np.bool_)
     if fit.ridge == 0:
         inside = fit.scales.scale_of[counts.low] == fit.scales.scale_of[counts.high]
     kept = counts if inside.all() else counts.select(inside)
@@ -260,7 +260,7 @@ def sandwich_draws(
 
 
 def _reduced_votes(
-    said: SaidByVotes, spread: NDArray[np.float64], gap: NDArray[np.float64], rest: NDArray[np.float64]
+    said: ScoreContributions, spread: NDArray[np.float64], gap: NDArray[np.float64], rest: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what single votes say by the difference and by the parameter, corrected for their pull, (3, P) each.
 
@@ -280,7 +280,7 @@ def _reduced_votes(
     return slope, extra
 
 
-def _clustered(said: SaidByVotes, data: ClusterCounts, bread: NDArray[np.float64]) -> NDArray[np.float64]:
+def _clustered(said: ScoreContributions, data: ClusterCounts, bread: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of corrected u_g u_g^T, shape (d, d)."""
     from rankbench.aggregators.kernels.refits import add_clusters
 

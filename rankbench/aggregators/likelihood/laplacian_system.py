@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.elimination import SINGULAR, Elimination
-from rankbench.core.system import in_halves
+from rankbench.core.system import in_two_threads
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.pair_counts import Scales
@@ -266,7 +266,7 @@ class Laplacian:
                 random_sides(self.starts, self.high, edge, block * TOGETHER, sides)
                 add_squares(self.starts, self.high, self._together(edge, sides, _ROUGH), parts[block])
 
-        in_halves(run, len(parts))
+        in_two_threads(run, len(parts))
         return np.asarray(parts.sum(axis=0) / PROJECTIONS)
 
     def _together(
@@ -306,7 +306,7 @@ class Laplacian:
                         inner[:] = dense(right).T if dense else core._together(of_core, np.ascontiguousarray(right.T))
                     found[rows] = self.balanced(self.elimination.backward(reduced, placed))
 
-            in_halves(run, len(sides))
+            in_two_threads(run, len(sides))
             return found
 
         return solve

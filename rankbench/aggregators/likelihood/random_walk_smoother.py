@@ -50,7 +50,7 @@ _CLOSE = 1e-10
 """The last Newton step changes no score by more."""
 
 
-def walking_scores(counts: TimedCounts, drift: float, variance: float) -> ScoreHistory:
+def random_walk_scores(counts: TimedCounts, drift: float, variance: float) -> ScoreHistory:
     """Return the mode of the joint posterior of all scores, its evidence (Laplace), and how certain scores are.
 
     Parameters

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.core.runtime import one_blas_thread
-from rankbench.core.system import in_halves
+from rankbench.core.system import in_two_threads
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.covariate_aggregator import CovariateVotes
 
@@ -163,7 +163,7 @@ class VoteRows:
             found[rows.start] = into
 
         with one_blas_thread():
-            in_halves(learn_half, len(self.votes))
+            in_two_threads(learn_half, len(self.votes))
         whole, *others = (found[start] for start in sorted(found))
         for other in others:
             whole.add(other)
