@@ -112,7 +112,7 @@ def split_words(analysis: Analysis) -> dict[Split, str]:
     """Return what claims are about, by split, in a few words."""
     titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
     about = [(a.about, titles[a.experiment].short(a.about)) for s in analysis.sections for a in s.answers]
-    words = {split: " / ".join(dict.fromkeys(name for at, name in about if at == split)) for split in SPLITS}
+    words = {split: " / ".join(dict.fromkeys(name for at, name in about if at == split)) for split in reversed(SPLITS)}
     return {split: name for split, name in words.items() if name}
 
 
@@ -134,14 +134,13 @@ def claims_counted(analysis: Analysis) -> str:
 
 def _heading(claims: Sequence[Claim]) -> list[Node]:
     """Return a title, and say which claims were written knowing results."""
-    if not (late := sum(claim.origin == "post hoc" for claim in claims)):
-        return [Heading(2, "The claims, declared before the run")]
+    late = sum(claim.origin == "post hoc" for claim in claims)
     said = (
         f"Claims marked *{LATE}* are no predictions. Before the authors wrote or last changed them, they had seen "
-        "results of the experiment, of a trial of it, or of another program."
+        "results of the experiment, of a trial of it, or of another program. "
     )
-    others = " The others were declared before the run." if late < len(claims) else ""
-    return [Heading(2, "The claims"), Paragraph(said + others)]
+    others = f"{'The others' if late else 'All'} were declared before the run." * (late < len(claims))
+    return [Heading(2, "The claims"), Paragraph((said * bool(late) + others).strip())]
 
 
 def _summary(answers: Sequence[JudgedClaim], splits: Sequence[Split]) -> list[str]:

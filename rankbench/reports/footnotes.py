@@ -196,9 +196,7 @@ def data_lines(groups: Sequence[Group]) -> list[str]:
 
 def _data_line(groups: Sequence[Group], *, named: bool) -> str:
     first, sources = groups[0].first, [source for group in groups for source in group.sources]
-    kind = "**SIMULATED**" if first.simulated else "**REAL**"
-    if judgments_simulated(first):
-        kind = "**REAL** features and labels, **SIMULATED** judgments"
+    kind = f"**{kind_of_data(first)}**"
     names = f" ({', '.join(markdown(name) for group in groups for name in group.experiments)})" if named else ""
     titles = list(filter(None, dict.fromkeys(_how_much(source) for source in sources)))
     titles = [one for one in titles if not any(other != one and other.startswith(one) for other in titles)]
@@ -221,6 +219,19 @@ def _data_line(groups: Sequence[Group], *, named: bool) -> str:
     parts += [f"{_span(times)} repetition{'s' * (times != [1])}"] if times else []
     assumed = " [Assumptions](details.md#the-data)." if first.simulated or judgments_simulated(first) else ""
     return f"{kind}{names}: {'; '.join(filter(None, parts))}.{assumed}"
+
+
+def kind_of_data(source: SourceRecord) -> str:
+    """Return whether data are real or simulated, as pages begin."""
+    if judgments_simulated(source):
+        return "REAL features and labels, SIMULATED judgments"
+    return "SIMULATED" if source.simulated else "REAL"
+
+
+def kinds_of_data(groups: Sequence[Group]) -> str:
+    """Return which kinds of data a suite has, in Markdown; empty where it has none."""
+    kinds = dict.fromkeys(kind_of_data(one.first) for one in groups if one.first.dataset or one.first.simulated)
+    return f"**{' and '.join(kinds)}.**" if kinds else ""
 
 
 def judgments_simulated(source: SourceRecord) -> bool:

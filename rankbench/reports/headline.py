@@ -55,10 +55,13 @@ class Headline(NamedTuple):
     smaller: tuple[str, ...] = ()
 
     def nodes(self) -> list[TerminalNode]:
-        """Return it for a terminal: the table, then the sentences."""
-        lines = (*self.sentences, *filter(None, [self.note]), *map(markdown, self.smaller))
-        said = [Bullets(lines)] if lines else []
-        return [Paragraph(self.title), *self._table(), *said] if self.rows else [*said]
+        """Return it for a terminal: the sentences, then the table."""
+        said, below = (Bullets(tuple(lines)) for lines in (self.sentences, self._below()))
+        table = [Paragraph(self.title), *self._table()] if self.rows else []
+        return [*([said] if said.items else []), *table, *([below] if below.items else [])]
+
+    def _below(self) -> list[str]:
+        return [*filter(None, [self.note]), *map(markdown, self.smaller)]
 
     def _table(self) -> list[TerminalNode]:
         by_split = {split: {row.contender: row for row in self.rows if row.split == split} for split in self.splits}
@@ -124,7 +127,7 @@ def partial(results: StoredResults) -> list[TerminalNode]:
             at = f"n = {grouped_digits(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
             by = metric_name(source.metric(metric))
             title = f"{markdown(sampler.experiment.title)} by {by}: {at}{simulated}"
-            splits = {split: source.short(split) for split in source.shown_splits()}
+            splits = {split: source.short(split) for split in reversed(source.shown_splits())}
             rows = tuple(row for split in splits for row in standings_so_far(sampler, race, metric, split))
             found += Headline((), title, splits, rows).nodes()
     return found or [Paragraph("no results yet")]

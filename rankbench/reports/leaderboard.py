@@ -1,22 +1,30 @@
 """The leaderboard is a Markdown page of a suite's results, with the details in a second one.
 
-The page's first screen has the question, the data, the best contender with a table of verdicts, the figure, and how to
-verify them. Then come the recommendation, the best contender of each experiment, the first items, claims, and versions.
+The page's first screen has the question, the answer, verdicts of claims, a table, a figure, and links. Then come the
+recommendation, the best contender of each experiment, the first items, claims, the data, and how to verify and cite.
 The details have each experiment at its largest n, the grounds of the recommendation, contrasts of claims, and the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rankbench.core.text import code, first_of, grouped_digits, literal, markdown, sentence
+from rankbench.core.text import code, first_of, grouped_digits, literal, markdown
 from rankbench.interfaces.figure import Drawing
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claims_section import claims_details, claims_section
 from rankbench.reports.document import Bullets, Heading, Image, Node, Paragraph
 from rankbench.reports.figures import DrawnFigure
-from rankbench.reports.footnotes import data_facts, data_lines, data_remarks, footnotes, source_groups, troubles
-from rankbench.reports.leaderboard_intro import at_a_glance, in_short, named_otherwise, top_items
+from rankbench.reports.footnotes import (
+    data_facts,
+    data_lines,
+    data_remarks,
+    footnotes,
+    kinds_of_data,
+    source_groups,
+    troubles,
+)
+from rankbench.reports.leaderboard_intro import at_a_glance, compared_with, first_screen, named_otherwise, top_items
 from rankbench.reports.recommendation import Recommendation
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.stats.contrasts import FEWER_FIRST
@@ -33,17 +41,27 @@ def leaderboard(
 ) -> dict[str, list[Node]]:
     """Return the page and the details of a suite, with recommendations and figures, as documents by file."""
     record, groups = analysis.record, source_groups(analysis)
-    asks = [Paragraph(markdown(sentence(record.asks)))] if record.asks else []
     experiments = [part for section in analysis.sections for part in _experiment(section, figures)]
+    compared = dict.fromkeys(text for section in analysis.sections for text in compared_with(section.sampler.source))
+    told = Bullets((*data_lines(groups), *compared, *data_remarks(groups)))
+    read, claims, data = _how_to_read(analysis), claims_section(analysis), [told] if told.items else []
+    glance = [*at_a_glance(analysis), *_left_out(record)]
+    links: dict[str, Sequence[Node]] = {
+        "How to read](details.md#words-of-the-tables)": read,
+        "Claims](#the-claims)": claims,
+        "Experiments](#each-experiment)": glance,
+        "Data and assumptions](#data-in-short)": data,
+    }
+    first = [*_progress(analysis), *first_screen(analysis, kinds_of_data(groups)), _links(links)]
     sections: list[tuple[str, Sequence[Node]]] = [
-        (PAGE, [Heading(1, markdown(record.title)), *asks, *_progress(analysis)]),
-        (PAGE, in_short(analysis, data_lines(groups), data_remarks(groups))),
+        (PAGE, [Heading(1, markdown(record.title)), *first]),
         (PAGE, _titled("Recommendation", [Bullets(one.answer) for one in found])),
-        (PAGE, _titled("Each experiment", [*at_a_glance(analysis), *_left_out(record)])),
+        (PAGE, _titled("Each experiment", glance)),
         (PAGE, _titled("First in the ranking", top_items(analysis))),
-        (PAGE, claims_section(analysis)),
-        (PAGE, _titled("Versions", _made_by(record))),
-        (DETAILS, [Heading(1, f"{markdown(record.title)}: details"), *_how_to_read(analysis), *experiments]),
+        (PAGE, claims),
+        (PAGE, _titled("Data in short", data)),
+        (PAGE, _titled("Verify and cite", [Paragraph(_how_to_verify(record)), *_made_by(record)])),
+        (DETAILS, [Heading(1, f"{markdown(record.title)}: details"), *read, *experiments]),
         (DETAILS, _titled("Grounds of the recommendation", [part for one in found for part in one.grounds])),
         (DETAILS, claims_details(analysis)),
         (DETAILS, _titled("The data", data_facts(groups))),
@@ -58,6 +76,23 @@ def _titled(title: str, parts: Sequence[Node]) -> list[Node]:
 def _left_out(record: SuiteRecord) -> list[Node]:
     lines = tuple(f"Rankbench leaves out {markdown(name)} ({markdown(why)})." for name, why in record.left_out.items())
     return [Bullets(lines)] if lines else []
+
+
+def _links(places: Mapping[str, Sequence[Node]]) -> Paragraph:
+    """Return links to what explains the answer, where there is something."""
+    links = [f"[{place}" for place, parts in places.items() if parts]
+    return Paragraph(" | ".join([*links, "[Verify](#verify-and-cite)", "[Cite](#verify-and-cite)"]))
+
+
+def _how_to_verify(record: SuiteRecord) -> str:
+    real = dict.fromkeys(code(source.dataset) for source in record.sources if source.dataset and not source.simulated)
+    on = f" on {', '.join(real)}" if real else ""
+    return (
+        "Verify: `rankbench verify FOLDER --rerun 2` makes these files again from their rows, and computes two "
+        "repetitions again; FOLDER holds this page's `leaderboard.csv`. Reproduce: run the suite "
+        f"{code(record.name)}{on} with the seed {code(str(record.seed))}. Cite: `rankbench report FOLDER --bib FILE` "
+        "writes BibTeX of the data and of cited works."
+    )
 
 
 def _progress(analysis: Analysis) -> list[Node]:
@@ -77,7 +112,8 @@ def _how_to_read(analysis: Analysis) -> list[Node]:
     lines = [
         "**rank**: the rank range of a contender, as *1 to 6*; all ranges of a table hold together at 95%. "
         "Contenders whose ranges do not overlap differ significantly; others may or may not: see the differences. "
-        f"{FEWER_FIRST} "
+        f"{FEWER_FIRST} A contender with a worse mean may be the best where its differences are less certain. "
+        "An oracle knows the truth, and is no contender for the best. "
         "Bold: no row of the table, oracles included, is significantly better than this contender.",
     ]
     units = dict.fromkeys(source.judged_on for source in kinds if source.test_share is None)

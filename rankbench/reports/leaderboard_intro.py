@@ -20,7 +20,7 @@ from rankbench.reports.footnotes import judgments_simulated, stopped_early, thin
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.recommendation import joined_words
 from rankbench.reports.recommendation_facts import together_level
-from rankbench.reports.standings import best_first
+from rankbench.reports.standings import Standing, best_first
 from rankbench.reports.tables import (
     NO_DIFFERENCE,
     RANK_RANGE,
@@ -43,156 +43,139 @@ _CONTROL = "control=true"
 """In specifications of contenders that take the covariates of a log."""
 
 MOST_CONTENDERS = 6
-"""Contenders of the first table, the baseline not counted: with it the page's first screen has 25 lines."""
+"""Contenders of the first table, the baseline not counted: with it the page's first screen has 24 lines."""
+
+MOST_SENTENCES = 3
+"""Sentences that answer a suite's question."""
+
+MOST_EXPERIMENTS = 2
+"""Experiments that the answer names."""
 
 
-MOST_EXPERIMENTS = 3
-"""Other experiments that the first screen names."""
-
-
-def in_short(analysis: Analysis, data: Sequence[str], remarks: Sequence[str]) -> list[Node]:
-    """Return the data, the best contender, a table and the figure of the headline experiment, and how to verify them.
+def first_screen(analysis: Analysis, kind: str) -> list[Node]:
+    """Return what answers the question of a suite: sentences, verdicts of claims, a table and a figure.
 
     Parameters
     ----------
     analysis : Analysis
-    data : sequence of str
-        A line for each data set, in Markdown.
-    remarks : sequence of str
-        Lines on the data that come after the answers.
+    kind : str
+        Whether the data are real or simulated, in Markdown.
     """
     section, record = headline_section(analysis), analysis.record
-    claims = [claims_counted(analysis)] if any(one.answers for one in analysis.sections) else []
-    lines, parts = [*data, *claims], list[Node]()
+    said, parts = [], list[Node]()
     if section is not None:
-        lines += _compared_with(section.sampler.source)
         results = SampledResults(section.sampler, together_level(section, analysis))
         found = leaders_of(section)
+        elsewhere = _elsewhere(analysis, section, found)
         for one in found:
-            lines.append(f"On {one.split_title} {said_of_leaders(one)}.{_best_numbers(section, one, results)}")
-        lines += _elsewhere(analysis, section, found)
-        for leaders in found[:1]:
-            parts += _contenders(section, leaders, results)
+            said.append(f"On {one.split_title} {said_of_leaders(one)}{_worse(section, one, results)}{elsewhere}.")
+            elsewhere = ""
+        parts += _contenders(section, found, results) if found else []
         for figure in section.sampler.experiment.figures[:1]:
             words = markdown(figure.title or section.sampler.experiment.title)
             parts.append(Image(words, f"figures/{figure.file}.svg"))
-    real = dict.fromkeys(code(source.dataset) for source in record.sources if source.dataset and not source.simulated)
-    on = f" on {', '.join(real)}" if real else ""
-    how = (
-        "Verify: `rankbench verify FOLDER --rerun 2` makes these files again from their rows, and computes two "
-        "repetitions again; FOLDER holds this page's `leaderboard.csv`. Reproduce: run the suite "
-        f"{code(record.name)}{on} with the seed {code(str(record.seed))}. All tables: [details.md](details.md)."
-    )
-    lines += [*items_said(analysis), *map(markdown, record.smaller), *remarks]
-    return [*([Bullets(tuple(lines))] if lines else []), *parts, Paragraph(how)]
+    asked = " ".join(filter(None, (kind, markdown(sentence(record.asks)) if record.asks else "")))
+    answer = " ".join([*said, *items_said(analysis)][:MOST_SENTENCES])
+    claims = claims_counted(analysis) if any(one.answers for one in analysis.sections) else ""
+    smaller = [Bullets(tuple(map(markdown, record.smaller)))] if record.smaller else []
+    return [*map(Paragraph, filter(None, (asked, answer, claims))), *smaller, *parts]
 
 
-def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders]) -> list[str]:
-    """Name the other experiments that compare the best contender and do not confirm it; one sentence, or none.
+def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders]) -> str:
+    """Name the other experiments that compare the best contender and do not confirm it; empty without any.
 
     An experiment with the same best mean confirms it, unless others may be the best there, and none here.
     """
     first = next((one for one in leaders if one.rows), None)
     if first is None:
-        return []
-    best, found = first.rows[0], []
+        return ""
+    best, found = first.rows[0], dict[str, None]()
     for other in (one for one in analysis.sections if one is not section):
         for one in leaders_of(other):
             # Experiments may give one label to different parameters, and one contender different labels.
             compared = best.spec in {row.spec for row in one.rows}
             alike = compared and one.rows[0].spec == best.spec
             if compared and not (alike and (len(one.first) == 1 or not first.sure)):
-                name, verdict = best_and_verdict(one)
-                found.append(f"{code(other.sampler.experiment.name)} on {one.split_title}, {name} ({verdict})")
+                found[code(other.sampler.experiment.name)] = None
     if not found:
-        return []
-    left = len(found) - MOST_EXPERIMENTS
-    more = f"; and {left} more, see *Each experiment*" if left > 0 else ""
-    return [
-        f"Other experiments do not confirm **{markdown(best.contender)}**: {'; '.join(found[:MOST_EXPERIMENTS])}{more}."
-    ]
-
-
-def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -> str:
-    """Return the mean of the best contender, and its difference from the baseline; of the baseline, from the second."""
-    if not leaders.rows:
         return ""
-    sampler, n, split, (best, *others) = section.sampler, leaders.n, leaders.split, leaders.rows
-    source, metric = sampler.source, sampler.metrics[0]
-    interval = interval_text(*mean_interval(best, source.test_share is not None))
-    name = f"{metric_name(source.metric(metric))} of **{markdown(best.contender)}**"
-    said = f" Mean {name}: {mean_text(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
+    left = len(found) - MOST_EXPERIMENTS
+    named = joined_words([*list(found)[:MOST_EXPERIMENTS], *([f"{left} more"] if left > 0 else [])])
+    return f" (not confirmed by {named}, see *Each experiment*)"
+
+
+def _worse(section: Section, leaders: Leaders, results: SampledResults) -> str:
+    """Name the other metrics in which the best contender is significantly worse than the baseline, or the second."""
+    sampler, n, split = section.sampler, leaders.n, leaders.split
     ranked = {(row.metric, row.contender) for row in section.rows if (row.n, row.split) == (n, split) and row.rank_low}
-    names = [sampler.experiment.baseline, *(row.contender for row in others)]
-    other = next((label for label in names if (metric, label) in ranked - {(metric, best.contender)}), None)
-    if other is None:
-        return f"{said}."
-    worse = ""
-    for one in sampler.metrics:
-        if not {(one, best.contender), (one, other)} <= ranked:
-            continue
-        gap = results.differences(n, [best.contender], other, one, split, 0.95)
-        numbers = f"{number(gap.mean[0], sign=True)}, {interval_text(gap.lower[0], gap.upper[0], sign=True)}"
-        if one == metric:
-            said += f". Its difference from **{markdown(other)}**: {numbers.replace('—', 'no interval')}"
-        elif {best.contender, other} & leaders.unranked:
-            continue
-        elif max(gap.lower[0], -gap.upper[0]) > 0 and (gap.lower[0] > 0) == (source.direction(one) == "minimize"):
-            loser = f"**{markdown(best.contender)}**"
-            worse += f" In {metric_name(source.metric(one))} {loser} is significantly worse: {numbers}."
-    return f"{said}.{worse}"
+    best = leaders.rows[0].contender if leaders.rows else ""
+    names = [sampler.experiment.baseline, *(row.contender for row in leaders.rows[1:])]
+    other = next((one for one in names if (sampler.metrics[0], one) in ranked and one != best), None)
+    if other is None or {best, other} & leaders.unranked:
+        return ""
+    said = ""
+    for one in (one for one in sampler.metrics[1:] if {(one, best), (one, other)} <= ranked):
+        gap = results.differences(n, [best], other, one, split, 0.95)
+        less = sampler.source.direction(one) == "minimize"
+        if gap.lower[0] > 0 if less else gap.upper[0] < 0:
+            numbers = f"{number(gap.mean[0], sign=True)}, {interval_text(gap.lower[0], gap.upper[0], sign=True)}"
+            metric = metric_name(sampler.source.metric(one))
+            said += f"; in {metric} it is significantly worse than **{markdown(other)}**: {numbers}"
+    return said
 
 
-def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> list[Node]:
-    """Return the first contenders of the headline with a verdict each, and notes on the table."""
-    sampler, split, n = section.sampler, leaders.split, leaders.n
+def _contenders(section: Section, leaders: Sequence[Leaders], results: SampledResults) -> list[Node]:
+    """Return the first contenders of the headline on each split, and what the table shows."""
+    sampler, n = section.sampler, leaders[0].n
     source, base, metric = sampler.source, sampler.experiment.baseline, sampler.metrics[0]
-    splits = source.test_share is not None
-    rows = best_first([row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)])
-    shown = [row for i, row in enumerate(rows) if i < MOST_CONTENDERS or row.contender == base]
-    columns = [Column("contender"), Column("mean", "right"), Column("95% interval", "center")]
+    every = [row for row in section.rows if (row.n, row.metric) == (n, metric)]
+    first = best_first([row for row in every if row.split == leaders[0].split])
+    shown = [row for at, row in enumerate(first) if at < MOST_CONTENDERS or row.contender == base]
+    columns, cells, words = [Column("contender")], [[row.shown] for row in shown], dict[str, None]()
+    for one in leaders:
+        rows = {row.contender: row for row in every if row.split == one.split}
+        own = [rows[row.contender] for row in shown]
+        against = _against(section, one, own, results, words)
+        columns += [Column(markdown(one.split_title), "right")]
+        columns += [Column(f"minus {markdown(base)}" if against else RANK_RANGE, "right" if against else "center")]
+        for line, row in zip(cells, own, strict=True):
+            ends = interval_text(*mean_interval(row, source.test_share is not None))
+            mean = mean_text(row.mean) + f" {ends}" * (ends != "—")
+            line += [mean, against.get(row.contender, "") if against else rank_text(row)]
     drawn = f", n = {grouped_digits(n)} {markdown(source.counts)}" if source.counts else ""
-    notes = [code(sampler.experiment.name) + drawn, f"judged on {leaders.split_title}"]
-    notes.append(metric_title(source.metric(metric)))
-    against: dict[str, tuple[str, ...]] = {base: ("baseline", "", "")}
-    explained = list[str]()
-    compared = [row.contender for row in shown if row.rank_low is not None and row.contender != base]
-    if any(row.contender == base and row.rank_low is not None for row in shown):
-        columns += [Column(f"minus {markdown(base)}", "right"), Column("95% interval", "center")]
-        columns.append(Column(f"against {markdown(base)}"))
-        found = results.differences(n, compared, base, metric, split, 0.95)
-        sign = -1 if source.direction(metric) == "maximize" else 1
-        margin = sampler.experiment.margin.get(metric, 0.0)
-        for label, gap, low, high in zip(compared, found.mean, found.lower, found.upper, strict=True):
-            verdict = difference_verdict(min(sign * low, sign * high), max(sign * low, sign * high), margin)
-            verdict = TOO_FEW if {label, base} & leaders.unranked else verdict
-            against[label] = number(gap, sign=True), interval_text(low, high, sign=True), verdict
-        notes.append(f"differences: {found.words}")
-        if results.together is None:
-            notes[-1] += ", each by itself; *may be the best*: comparisons with the best, 95%"
-    else:
-        columns.append(Column(RANK_RANGE, "center"))
-        explained = [FEWER_FIRST] if leaders.narrower else []
-        against = {row.contender: (rank_text(row),) for row in shown}
-    empty = ("",) * (len(columns) - 3)
-    table = [
-        (row.shown, mean_text(row.mean), interval_text(*mean_interval(row, splits)), *against.get(row.contender, empty))
-        for row in shown
-    ]
-    if len(rows) > len(shown):
-        notes.append(f"{count_text(len(rows) - len(shown), 'more contender')} in [details.md](details.md)")
+    notes = [code(sampler.experiment.name) + drawn, metric_title(source.metric(metric)), "in brackets 95% intervals"]
+    notes += [f"differences: {one}" for one in words]
+    caption = f"{'; '.join(notes)}."
+    left = len(first) - len(shown)
+    more = [f"{count_text(left, 'more contender')}: [details](details.md)."] if left else []
     race = next(race for race in sampler.races if race.n == n)
-    notes += ["an oracle knows the truth, and is no contender for the best"] if leaders.oracles else []
-    if leaders.first != leaders.rows[: len(leaders.first)]:
-        explained.append("Contenders with a worse mean may be the best where their differences are less certain.")
-    explained += [said_of_metric(source.metric(metric)), *said_of_split(source, split)]
-    if any(cells[-1] == NO_DIFFERENCE for cells in against.values()):
-        explained.append(f"*{NO_DIFFERENCE.capitalize()}* does not mean equal: more data may separate contenders.")
-    lines = f"{'; '.join(notes)}.", " ".join([*stopped_early(race), *explained, *thin(race, source)])
-    return [Grid.from_rows(columns, table, caption=lines[0]), Bullets(lines)]
+    said = [caption, *more, *stopped_early(race), *thin(race, source)]
+    return [Grid.from_rows(columns, cells, caption=caption), Paragraph(" ".join(said))]
 
 
-def _compared_with(source: SourceRecord) -> list[str]:
+def _against(
+    section: Section, leaders: Leaders, rows: Sequence[Standing], results: SampledResults, words: dict[str, None]
+) -> dict[str, str]:
+    """Return the difference of each contender from the baseline with its verdict; nothing without a baseline."""
+    sampler, base = section.sampler, section.sampler.experiment.baseline
+    source, metric = sampler.source, sampler.metrics[0]
+    ranked = [row.contender for row in rows if row.rank_low is not None]
+    if base not in ranked:
+        return {}
+    labels = [label for label in ranked if label != base]
+    found = results.differences(leaders.n, labels, base, metric, leaders.split, 0.95)
+    sign, margin = -1 if source.direction(metric) == "maximize" else 1, sampler.experiment.margin.get(metric, 0.0)
+    words[found.words] = None
+    said = {base: "baseline"}
+    for label, gap, low, high in zip(labels, found.mean, found.lower, found.upper, strict=True):
+        verdict = difference_verdict(min(sign * low, sign * high), max(sign * low, sign * high), margin)
+        verdict = TOO_FEW if {label, base} & leaders.unranked else verdict.replace(NO_DIFFERENCE, "")
+        ends = interval_text(low, high, sign=True).replace("—", "")
+        said[label] = " ".join(filter(None, (number(gap, sign=True), ends, verdict)))
+    return said
+
+
+def compared_with(source: SourceRecord) -> list[str]:
     """Return the assumption about losses of `Protocol.assumptions`."""
     found = [text for text in source.assumptions if text.startswith("Losses ")]
     return [markdown(sentence(text.partition(". ")[0])) for text in found]
@@ -288,8 +271,9 @@ def said_of_split(source: SourceRecord, split: Split) -> list[str]:
 
 
 def top_items(analysis: Analysis) -> list[Node]:
-    """Return the first items of each ranking of items, by the first contender that finished."""
-    parts: list[Node] = []
+    """Return what series say, and the first items of each ranking of items, by the first contender that finished."""
+    series = [*(_last_stretch(*one) for one in _rankings(analysis, "series")), *_stretches_beyond_chance(analysis)]
+    parts: list[Node] = [Bullets(tuple(series))] if series else []
     for section, arm, split in _rankings(analysis):
         count = len(section.sampler.source.units[split])
         more = " `rankbench aggregate --control` takes their effects out." if _without_covariates(analysis, arm) else ""
@@ -317,20 +301,27 @@ def _rankings(analysis: Analysis, layout: Layout = "ranking") -> Iterator[tuple[
 
 
 def _last_stretch(section: Section, arm: Arm, split: Split) -> str:
-    """Return the score of the last stretch of time, and how many stretches have one that is not the chance level."""
+    """Return the score of the last stretch of time."""
     sampler = section.sampler
-    source, units = sampler.source, sampler.source.units[split]
+    units = sampler.source.units[split]
     score, lower, upper = (sampler.values(arm, metric, split) for metric in RANKING[:3])
     unit = next((str(figure.options["unit"]) for figure in sampler.experiment.figures if "unit" in figure.options), "")
     last = f"{number(float(score[-1]), 3)}{f' {markdown(unit)}' * bool(unit)}"
     ends = interval_text(float(lower[-1]), float(upper[-1]), 3)
-    said = f"{markdown(sampler.experiment.title)}. Latest, **{markdown(units[-1])}**: {last}, 95% interval {ends}."
-    chance = source.metric(RANKING[0]).chance
-    if chance is None:
-        return said
-    above, below = int((lower > chance).sum()), int((upper < chance).sum())
-    of = f"{above} of {grouped_digits(len(units))} {source.short(split)}"
-    return f"{said} Own 95% intervals lie above {chance:g} in {of}, and below it in {below}."
+    return f"{markdown(sampler.experiment.title)}: latest, **{markdown(units[-1])}**, {last}, 95% interval {ends}."
+
+
+def _stretches_beyond_chance(analysis: Analysis) -> list[str]:
+    """Say for each series how many stretches of time have a score that is not the chance level."""
+    said = []
+    for section, arm, split in _rankings(analysis, "series"):
+        source = section.sampler.source
+        _, lower, upper = (section.sampler.values(arm, metric, split) for metric in RANKING[:3])
+        if (chance := source.metric(RANKING[0]).chance) is not None:
+            of = f"{int((lower > chance).sum())} of {grouped_digits(len(lower))} {source.short(split)}"
+            what = f"{markdown(section.sampler.experiment.title)}: own 95% intervals lie above {chance:g} in {of}"
+            said.append(f"{what}, and below it in {int((upper < chance).sum())}.")
+    return said
 
 
 def _without_covariates(analysis: Analysis, arm: Arm) -> bool:

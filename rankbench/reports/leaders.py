@@ -105,12 +105,12 @@ class Leaders(NamedTuple):
 
 
 def leaders_of(section: Section) -> list[Leaders]:
-    """Return the leaders of an experiment, one for each split; nothing where no contender has a number."""
+    """Return the leaders of an experiment, held-out units first; nothing where no contender has a number."""
     sampler = section.sampler
     races = [race for race in sampler.races if race.racing and race.repetitions]
     if not races or not section.rows:
         return []
-    return [_leaders(section, races[-1], split) for split in sampler.source.shown_splits()]
+    return [_leaders(section, races[-1], split) for split in reversed(sampler.source.shown_splits())]
 
 
 def _leaders(section: Section, race: Race, split: Split) -> Leaders:
@@ -169,6 +169,8 @@ def said_of_leaders(found: Leaders) -> str:
         none = "the two contenders do not" if others == 1 else f"no two of the {grouped_digits(len(rows))} contenders"
         return f"{leading}; {none} differ significantly"
     trained = " as trained in the one repetition" if found.one_draw else ""
+    if len(first) == 1 and count == 1:
+        return f"{best} is the best of {grouped_digits(len(rows))} contenders{trained}{few}"
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
     near = f"{leading}; {len(first)} of {grouped_digits(len(rows))} contenders may be the best"
     if found.tied:
@@ -206,7 +208,7 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
     if leaders.too_few and len(leaders.rows) > 1:
         return mean, f"unknown: {leaders.too_few}"
     if len(leaders.rows) > 1 and len(leaders.first) == 1:
-        return mean, f"the only one of {count} that may be the best"
+        return mean, f"the best of {count}"
     if leaders.tied:
         return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
     near = f"not significant: {len(leaders.first)} of {count} may be the best"

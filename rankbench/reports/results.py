@@ -246,8 +246,8 @@ def run_record(found: Results) -> dict[str, Any]:
 
 
 def run_summary(found: Results) -> RenderableType:
-    """Return a run's best contenders, verdicts on claims, recommendation and files, for a terminal."""
-    parts = [*found.headline.nodes(), *found.verdicts, *map(Paragraph, found.recommendation)]
+    """Return a run's recommendation, best contenders, verdicts on claims and files, for a terminal."""
+    parts = [*map(Paragraph, found.recommendation), *found.headline.nodes(), *found.verdicts]
     files = [str(path) for path in (found.directory / name for name in REPORTED) if path.exists()]
     figures = found.directory / FIGURES
     if drawn := sum(path.suffix in PICTURES for path in figures.glob("*")):

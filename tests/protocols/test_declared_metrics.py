@@ -304,7 +304,7 @@ def test_they_are_rows_with_a_status_and_not_failures(results: rankbench.Results
 
 def test_the_leaderboard_has_the_versions_of_packages_and_says_what_was_missing(results: rankbench.Results) -> None:
     text = synthetic.both_pages(results.directory)
-    made = text.partition("## Versions")[2]
+    made = text.partition("## Verify and cite")[2]
     assert f"- click `{version('click')}`" in made
     assert "- nowhere `missing`" in made
     assert made.count("- numpy ") == 1

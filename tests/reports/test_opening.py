@@ -58,11 +58,11 @@ def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 2, 3), row("c", 0.3, 2, 3)),
-            "**a** has the best mean; 1 of 3 contenders may be the best (a); 2 others",
+            "**a** is the best of 3 contenders",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3), out=frozenset("bc")),
-            "**a** has the best mean; 1 of 3 contenders may be the best (a); 2 others",
+            "**a** is the best of 3 contenders",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.1, 1, 2), row("c", 0.3, 3, 3)),
@@ -119,21 +119,9 @@ def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None
     assert leaders.sure is ("is significantly better" in said)
 
 
-def test_a_worse_mean_that_may_be_the_best_is_explained(tmp_path: Path) -> None:
-    """Contender c scatters, so that its mean may be the best; b is surely worse than a, and better than c."""
-    contenders = [Contender("a", {"k": 1}, 0.0, noise=0.001), Contender("b", {"k": 2}, 0.05, noise=0.001),
-                  Contender("c", {"k": 3}, 0.06, noise=1.0)]  # fmt: skip
-    said = "Contenders with a worse mean may be the best where their differences are less certain."
-    for last in (3, 2):
-        plan = Plan("e", contenders[:last], repetitions=8, baseline="a", extra=synthetic.drawn().extra)
-        folder = tmp_path / str(last)
-        report(synthetic.write(folder, [plan], {"heldout": 30}))
-        assert (said in (folder / "leaderboard.md").read_text()) == (last == 3)
-
-
 def test_the_only_contender_that_may_be_the_best_is_no_tie() -> None:
     rows = row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3)
-    assert best_and_verdict(found(*rows, out=frozenset("bc")))[1] == "the only one of 3 that may be the best"
+    assert best_and_verdict(found(*rows, out=frozenset("bc")))[1] == "the best of 3"
     assert best_and_verdict(found(*rows, out=frozenset("c")))[1] == "not significant: 2 of 3 may be the best"
 
 
@@ -144,9 +132,8 @@ def test_ranks_from_1_beside_fewer_that_may_be_the_best_are_explained(tmp_path: 
     assert found(*rows, out=frozenset("b")).narrower
     synthetic.page(tmp_path, synthetic.small())
     assert FEWER_FIRST in synthetic.both_pages(tmp_path).split("## Words of the tables")[1]
-    shown = Headline(("a",), "title", {"design": "queries"}, rows, FEWER_FIRST).nodes()[-1]
-    assert isinstance(shown, Bullets)
-    assert shown.items == ("a", FEWER_FIRST)
+    said, *_, below = Headline(("a",), "title", {"design": "queries"}, rows, FEWER_FIRST).nodes()
+    assert (said, below) == (Bullets(("a",)), Bullets((FEWER_FIRST,)))
 
 
 @pytest.mark.parametrize(
@@ -179,8 +166,8 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     text = synthetic.both_pages(tmp_path / "known")
     # Marked where it is ranked, and not in bold.
     assert "| 1 | truth (oracle) |" in text
-    assert "**good** is significantly better than the other one. Mean `ndcg` loss of **good**: 0." in text
-    assert "; an oracle knows the truth, and is no contender for the best." in text
+    assert "**good** is significantly better than the other one." in text
+    assert " An oracle knows the truth, and is no contender for the best." in text
     (said, _) = report(tmp_path / "known").headline.sentences
     assert "other one (by `ndcg` loss in `e`; not counted: truth, an oracle, which knows the truth)." in said
 
@@ -222,27 +209,23 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(synthetic, "record", lambda *given, **named: record(*given, **named) | more)
     page = synthetic.page(tmp_path, synthetic.small())
     lines = page.splitlines()
-    assert lines[2] == "Who ranks best?"
+    assert lines[2] == "**SIMULATED.** Who ranks best?"
+    assert re.match(r"On held-out queries \*\*.+ On design queries \*\*", lines[4])
     sizes = "40 design queries; 30 held-out queries; 200,000 to 400,000 judgments; 6 repetitions. [Assumptions]"
-    assert lines[4].startswith(f"- **SIMULATED**: `web10k-like` (Labels are nonlinear in the features); {sizes}")
-    numbers = r"0\.\d{4}, 95% interval \[.+\]\. Its difference from \*\*.+\*\*: -0\.\d{4}, \[.+\]"
-    for line, split in zip(lines[5:7], ("design", "held-out"), strict=True):
-        best = rf"\. Mean `ndcg` loss of \*\*.+\*\*: {numbers}\."
-        assert re.fullmatch(rf"- On {split} queries .+{best}", line)
-    assert "- `figure-3`, n = 400,000 judgments; judged on design queries; `ndcg` loss, less is better;" in page
+    assert f"- **SIMULATED**: `web10k-like` (Labels are nonlinear in the features); {sizes}" in page
+    assert "`figure-3`, n = 400,000 judgments; `ndcg` loss, less is better; in brackets 95% intervals" in page
     # What is not there comes after what is, and what the words of a table mean is said.
     left = "- Rankbench leaves out by-time (the log does not say when)."
-    assert page.index(left) > page.index("- On held-out queries ")
+    assert page.index(left) > page.index("On held-out queries ")
     assert "- `ndcg` loss: `rankbench info ndcg` describes it. Chance level: none declared." in page
     assert "- *design queries*: with training judgments, as in the paper." in page
 
 
-def test_the_first_lines_say_what_scores_are_compared_with(tmp_path: Path) -> None:
+def test_the_data_say_what_scores_are_compared_with(tmp_path: Path) -> None:
     assumptions = ["100 queries.", "Losses compare scores with the limit scores (27), as ever. They differ."]
-    page = synthetic.page(tmp_path, synthetic.small(), assumptions=assumptions)
-    first = page[: page.index("- On design queries")]
-    assert "\n- Losses compare scores with the limit scores (27), as ever.\n" in first
-    assert "They differ" not in page[: page.index("Verify: ")]
+    data = synthetic.page(tmp_path, synthetic.small(), assumptions=assumptions).split("## Data in short")[1]
+    assert "\n- Losses compare scores with the limit scores (27), as ever.\n" in data
+    assert "They differ" not in data[: data.index("Verify: ")]
 
 
 @pytest.mark.parametrize("name", sorted(manager.suites()))
@@ -274,8 +257,8 @@ def test_the_first_screen_names_experiments_that_do_not_confirm_the_best(tmp_pat
         plans.append(Plan(name, contenders, repetitions=8, baseline="c1", extra=synthetic.drawn().extra))
     report(synthetic.write(tmp_path, plans, {"heldout": 30}))
     text = (tmp_path / "leaderboard.md").read_text()
-    assert text.count("do not confirm") == 1
-    assert re.search(r"do not confirm \*\*c0\*\*: `b` on [\w -]+, \*\*c1\*\* 0\.\d{4} \(significant, of 3\)\.\n", text)
+    assert text.count("not confirmed") == 1
+    assert "the other 2 (not confirmed by `b`, see *Each experiment*)." in text
 
 
 def test_contenders_are_the_same_elsewhere_by_their_specs_not_by_their_labels(tmp_path: Path) -> None:
@@ -287,7 +270,7 @@ def test_contenders_are_the_same_elsewhere_by_their_specs_not_by_their_labels(tm
         plans.append(Plan(name, contenders, repetitions=8, baseline="y", extra=synthetic.drawn().extra))
     report(synthetic.write(tmp_path, plans, {"heldout": 30}))
     page, details = ((tmp_path / name).read_text() for name in ("leaderboard.md", "details.md"))
-    assert "do not confirm" not in page
+    assert "not confirmed" not in page
     assert "- **x** is `erm:label=0` in a, but `erm:label=2` in b.\n" in page
     assert "**y** is" not in page
     assert "- Each experiment labels its contenders: `erm:label=0` is **x** in a, but **w** in b.\n" in details
@@ -308,26 +291,30 @@ def test_the_best_by_one_loss_that_is_worse_by_another_is_said_to_be_so(
         plan = Plan("e", contenders, repetitions=8, baseline="c1", losses=losses, extra=synthetic.drawn().extra)
         report(synthetic.write(tmp_path / losses[-1], [plan], {"heldout": 30}))
         text = (tmp_path / losses[-1] / "leaderboard.md").read_text()
-        worse = r": -0\.\d{4}, \[.*?\]\. In `err` loss \*\*c0\*\* is significantly worse: \+0\.\d{4}, \[\+.*?\]\.\n"
+        worse = r"; in `err` loss it is significantly worse than \*\*c1\*\*: \+0\.\d{4}, \[\+.*?\]\."
         assert len(re.findall(worse, text)) == said
 
 
-def test_the_first_screen_has_the_answer_the_verdicts_and_how_to_verify(tmp_path: Path) -> None:
-    """Question, answer, at most seven contenders, chance level and figure within 25 lines."""
+def test_the_first_screen_has_the_answer_the_verdicts_and_links(tmp_path: Path) -> None:
+    """Question, answer, claims, at most seven contenders, figure and links within 24 lines."""
     contenders = [Contender(f"c{i:02}", {"k": i + 1}, 0.01 * i, noise=0.0) for i in range(12)]
-    plan = Plan("e", contenders, repetitions=8, baseline="c09", extra=synthetic.drawn().extra)
-    report(synthetic.write(tmp_path, [plan], {"heldout": 30}))
-    lines = (tmp_path / "leaderboard.md").read_text().splitlines()
-    screen = lines[: next(i for i, line in enumerate(lines) if line.startswith("Verify: ")) + 1]
-    assert len(screen) <= 25
-    text = "\n".join(screen)
-    assert "**SIMULATED**" in text
-    assert re.search(r"\*\*c00\*\*: 0\.\d{4}, 95% interval \[.*\]\. Its difference from \*\*c09", text)
-    assert re.search(r"\| c00 \| 0\.\d{4} \| \[[^|]*\] \| -0\.\d{4} \| \[[^|]*\] \| better \|", text)
-    assert re.search(r"\| c09 \| 0\.\d{4} \| \[[^|]*\] \| baseline \|  \|  \|", text)
-    assert "| minus c09 | 95% interval | against c09 |" in text
-    assert "5 more contenders in [details.md](details.md)" in text
+    claims = [{"id": "C1", "text": "It helps.", "kind": "less", "contrasts": [{"a": "c00", "b": "c09"}]}]
+    extra = synthetic.drawn().extra | {"claims": claims}
+    plan = Plan("e", contenders, repetitions=8, baseline="c09", extra=extra)
+    report(synthetic.write(tmp_path, [plan], {"design": 40, "heldout": 30}))
+    lines = (tmp_path / "leaderboard.md").read_text().split("\n## ")[0].splitlines()
+    assert len(lines) <= 24
+    text = "\n".join(lines)
+    assert "**SIMULATED.**" in text
+    assert "**Do the claims hold?** 1 claim" in text
+    assert "| contender | held-out queries | minus c09 | design queries | minus c09 |" in text
+    better = r"0\.\d{4} \[[^|]*\] \| -0\.\d{4} \[[^|]*\] better \|"
+    assert re.search(rf"\| c00 \| {better} {better}", text)
+    assert re.search(r"\| c09 \| 0\.\d{4} \[[^|]*\] \| baseline \| 0\.\d{4} \[[^|]*\] \| baseline \|", text)
     assert "`ndcg` loss, less is better" in text
+    assert "5 more contenders: [details](details.md)." in text
+    assert "(figures/figure-3.svg)" in text
+    assert lines[-1].endswith("[Verify](#verify-and-cite) | [Cite](#verify-and-cite)")
 
 
 @pytest.mark.parametrize(
@@ -421,5 +408,7 @@ def test_the_page_and_the_headline_agree_on_what_repetitions_can_rank(tmp_path: 
     assert headline.as_dict()["too_few_repetitions"] == (
         {"done": repetitions, "needed": 4, "unranked": ["d"]} if few else None
     )
-    verdicts = dict(re.findall(r"^\| ([bcd]) \|.*\| ([^|]*) \|$", page.split("| against a |")[1], re.M))
-    assert verdicts == {"b": "no significant difference", "c": "worse", "d": "too few repetitions" if few else "worse"}
+    difference = r"(?:0|[+-][\d.]+)(?: \[[^]]*\])?"
+    rows = page.split("| minus a |")[1]
+    verdicts = dict(re.findall(rf"^\| ([bcd]) \| [^|]* \| {difference} ?([^|\]]*) \|$", rows, re.M))
+    assert verdicts == {"b": "", "c": "worse", "d": "too few repetitions" if few else "worse"}

@@ -103,7 +103,7 @@ def test_a_ranking_of_items_is_said_first(tmp_path: Path) -> None:
     plan.losses, plan.n, plan.repetitions = ("score", "lower", "upper", "rank-low", "rank-high"), (100,), 1
     found = report(synthetic.write(tmp_path, [plan], {"design": 5}, layout="ranking"))
     assert found.headline.sentences[0].startswith("By regression k=1, **")
-    assert f"- {found.headline.sentences[0]}" in synthetic.both_pages(tmp_path)
+    assert f"\n{found.headline.sentences[0]}" in synthetic.both_pages(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -201,12 +201,13 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     text = synthetic.page(tmp_path, plan, notes=["n was scaled by 1/2"])
     lines = text.split("\n")
     assert lines[0].startswith("# ")
-    assert "*SIMULATED*" in lines[2]
+    assert lines[2] == "**SIMULATED.**"
     places = [text.index(words) for words in (
-        "**Do the claims hold?** 1 claim, judged on several kinds of data: on design queries held 1; on held-out ",
-        "- On design queries ", "| contender | mean | 95% interval |", "figures/figure-3.svg",
-        "Verify: `rankbench verify", "## Each experiment", "**C1** Small k is worse. | **held** | **held** |",
-        "## Versions", ": details\n", "## Words of the tables", "n = 400,000, 6 repetitions",
+        "On held-out queries ", " On design queries ",
+        "**Do the claims hold?** 1 claim, judged on several kinds of data: on held-out queries held 1; on design ",
+        "| contender | held-out queries |", "figures/figure-3.svg", "[How to read]",
+        "## Each experiment", "**C1** Small k is worse. | **held** | **held** |",
+        "Verify: `rankbench verify", ": details\n", "## Words of the tables", "n = 400,000, 6 repetitions",
         "Also in [leaderboard.csv](leaderboard.csv)", "n = 200,000, 6 repetitions", "## The contrasts of the claims",
         "ab" * 32, "- Labels are nonlinear", "n was scaled by 1/2.",
     )]  # fmt: skip
@@ -245,7 +246,7 @@ def curved(*claims: dict[str, Any]) -> Plan:
 
 def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
     text = synthetic.page(tmp_path, curved(COINCIDE, {"contrasts": [{"a": "regression k=1", "b": "logistic"}]}))
-    assert "**C1** They coincide. | **held** (over repetitions) | — |" in text
+    assert "**C1** They coincide. | — | **held** (over repetitions) |" in text
     refuted = r"\*\*did not hold here\*\* \(regression k=1 vs logistic, n = \d00,000; and 1 more\)"
     assert re.search(rf"\*\*C2\*\* Small k is worse. \| {refuted} \| {refuted} \|", text)
     assert text.index("does not refute the paper") < text.index("**C1** They coincide. |")
@@ -275,7 +276,7 @@ def test_a_line_for_each_data_set_says_what_is_real_and_how_much_there_is() -> N
     groups = [Group((SourceRecord.model_validate(one),), (name,), *more) for name, (one, *more) in sources.items()]
     groups.insert(2, Group((SourceRecord.model_validate(items),), ("items",), (300,), ()))
     assert data_lines(groups) == [
-        "**REAL** features and labels, **SIMULATED** judgments (figure-3): `mq2008` ("
+        "**REAL features and labels, SIMULATED judgments** (figure-3): `mq2008` ("
         f"{card.title}); 2 design queries; 2 held-out queries; 10 to 20 judgments; 5 repetitions. "
         "[Assumptions](details.md#the-data).",
         "**REAL** (methods, items): `v.csv`; 5 items; 300 votes; 1 to 25 repetitions.",

@@ -132,7 +132,7 @@ def says_who_made_each_row(world: World) -> None:
     assert [codes[label] for label in ("built in", "first", "second")] == expected
     assert {name: facts["versions"][name] for name in ("aaa", "bbb")} == {"aaa": "1.0", "bbb": "1.0"}  # type: ignore[index]
     assert list(facts["plugins"]) == ["aaa", "bbb"]  # type: ignore[call-overload]
-    page = synthetic.both_pages(world.out).partition("## Versions")[2]
+    page = synthetic.both_pages(world.out).partition("## Verify and cite")[2]
     assert "- aaa `1.0`" in page
     for name, label in (("aaa", "first"), ("bbb", "second")):
         assert f"- plugin {name}, with a part in `{label}`; code digest `{facts['plugins'][name]}`" in page  # type: ignore[index]
