@@ -56,12 +56,9 @@ class Headline(NamedTuple):
 
     def nodes(self) -> list[TerminalNode]:
         """Return it for a terminal: the sentences, then the table."""
-        said, below = (Bullets(tuple(lines)) for lines in (self.sentences, self._below()))
         table = [Paragraph(self.title), *self._table()] if self.rows else []
-        return [*([said] if said.items else []), *table, *([below] if below.items else [])]
-
-    def _below(self) -> list[str]:
-        return [*filter(None, [self.note]), *map(markdown, self.smaller)]
+        below = (*filter(None, [self.note]), *map(markdown, self.smaller))
+        return [*map(Paragraph, self.sentences), *table, *([Bullets(below)] if below else [])]
 
     def _table(self) -> list[TerminalNode]:
         by_split = {split: {row.contender: row for row in self.rows if row.split == split} for split in self.splits}

@@ -20,7 +20,7 @@ from rankbench.interfaces.cell import CellResult
 from rankbench.plugin import manager
 from rankbench.reports import claims_section
 from rankbench.reports.claims_section import _interval
-from rankbench.reports.document import Bullets
+from rankbench.reports.document import Bullets, Paragraph
 from rankbench.reports.headline import Headline
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.results import report
@@ -133,7 +133,7 @@ def test_ranks_from_1_beside_fewer_that_may_be_the_best_are_explained(tmp_path: 
     synthetic.page(tmp_path, synthetic.small())
     assert FEWER_FIRST in synthetic.both_pages(tmp_path).split("## Words of the tables")[1]
     said, *_, below = Headline(("a",), "title", {"design": "queries"}, rows, FEWER_FIRST).nodes()
-    assert (said, below) == (Bullets(("a",)), Bullets((FEWER_FIRST,)))
+    assert (said, below) == (Paragraph("a"), Bullets((FEWER_FIRST,)))
 
 
 @pytest.mark.parametrize(
