@@ -31,6 +31,8 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 
 html_theme = "furo"
+# Quotes and dashes stay as they are typed: options begin with two hyphens.
+smartquotes = False
 html_title = f"rankbench {release}"
 html_math_renderer = "mathml"
 html_static_path = ["static"]
