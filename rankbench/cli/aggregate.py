@@ -15,11 +15,11 @@ from rankbench.cli.output import (
     complete_names,
     filter_options,
     heartbeat,
-    method_option,
     reading_options,
     time_unit_option,
     where_option,
 )
+from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import count_text
@@ -29,6 +29,7 @@ from rankbench.logs.log_filter import Filter
 from rankbench.ranking import aggregate as engine
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 from rankbench.ranking.pictures import judgments_text
+from rankbench.ranking.question import RankingQuestion
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
 from rankbench.ranking.times import TimeUnit
 from rankbench.systems.read_scores import scores_read
@@ -45,36 +46,10 @@ from rankbench.systems.score_ranking import rank_scores
     },
 )
 @click.argument("log", metavar="LOG", shell_complete=complete_names("dataset", files=True))
-@method_option("Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1.")
-@click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
-@click.option("--pool", is_flag=True, help="With --by: pool scores partially, and test whether the category matters.")
-@click.option(
-    "--control",
-    default="",
-    metavar="TERM,..",
-    help="Estimate effects of covariates, as 'side:unless=neutral, log(length), bold'.",
-)
+@question_options(RankingQuestion)
 @click.option("--effects", is_flag=True, help="With --control: show the effects alone.")
-@click.option(
-    "--between",
-    nargs=2,
-    default=None,
-    metavar="ITEM ITEM",
-    help="Difference of two items chosen beforehand: interval, p-value, and votes that tell them apart at 80% power.",
-)
-@click.option(
-    "--intervals",
-    is_flag=False,
-    flag_value="auto",
-    type=click.Choice(["auto", "bootstrap", "judges", "sandwich", "judges+queries"]),
-    help="95% intervals and rank ranges; without a value, of the kind that suits the log.",
-)
 @reading_options
 @filter_options
-@click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
-@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
-@click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
-@click.option("--address", default="", help="Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786.")
 @file_options
 @click.option("--top", type=click.IntRange(1), help="Number of items to show, the first; places are among all items.")
 @click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")

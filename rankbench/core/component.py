@@ -15,6 +15,7 @@ import json
 import math
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
@@ -50,6 +51,25 @@ class Record(Typed):
     """An immutable model that rejects keys it does not know, as files of settings are read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Offered:
+    """An option of the command line that a field of a question becomes, with the field's name, type and description.
+
+    Attributes
+    ----------
+    metavar : str
+        Words for its value.
+    names : str
+        Kind of component whose names complete it.
+    alone : str
+        Value where the option stands without one.
+    """
+
+    metavar: str = ""
+    names: str = ""
+    alone: str = ""
 
 
 def _check(value: object, annotation: object) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
-from rankbench.core.component import Record, first_problem
+from rankbench.core.component import Offered, Record, first_problem
 from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import OptionError, SpecError
 from rankbench.interfaces.reading import with_told
@@ -20,18 +20,38 @@ from rankbench.ranking.rank import RESAMPLES
 class RankingQuestion(Record):
     """Options of a ranking of a log of votes, ballots or clicks; `rankbench.aggregate` has what the fields mean."""
 
-    method: str = Field(default="", description="Aggregator; empty: what suits the kind of log.")
-    by: str | None = Field(default=None, description="Column whose values have a ranking each.")
-    control: str = Field(default="", description="Covariates whose effects are estimated.")
-    pool: bool = Field(default=False, description="Pool the scores of categories partially.")
-    between: tuple[str, ...] | None = Field(default=None, description="Two items whose difference is wanted.")
-    intervals: WantedIntervals = Field(default=None, description="Kind of the 95% intervals.")
+    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
+        default="",
+        description="Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
+    )
+    by: Annotated[str | None, Offered(metavar="query|COLUMN")] = Field(
+        default=None, description="A ranking for each query, or each value of a column."
+    )
+    pool: Annotated[bool, Offered()] = Field(
+        default=False, description="Pool scores of categories partially, and test whether the category matters."
+    )
+    control: Annotated[str, Offered(metavar="TERM,..")] = Field(
+        default="", description="Estimate effects of covariates, as 'side:unless=neutral, log(length), bold'."
+    )
+    between: Annotated[tuple[str, str] | None, Offered(metavar="ITEM ITEM")] = Field(
+        default=None,
+        description="Difference of two items chosen beforehand: interval, p-value, and votes that tell them apart at "
+        "80% power.",
+    )
+    intervals: Annotated[WantedIntervals, Offered(alone="auto")] = Field(
+        default=None,
+        description="95% intervals and rank ranges; without a value, of the kind that suits the log.",
+    )
+    replicates: Annotated[int, Offered()] = Field(default=RESAMPLES, ge=2, le=100_000, description="Resamples.")
+    seed: Annotated[int, Offered()] = Field(default=LOG_SEED, ge=0, description="Seed of the resamples.")
+    executor: Annotated[Literal["local", "dask"], Offered()] = Field(
+        default="local", description="Where votes are counted."
+    )
+    address: Annotated[str, Offered()] = Field(
+        default="", description="Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786."
+    )
     columns: str = Field(default="", description="Meanings of columns and of words.")
     reader: str = Field(default="", description="Reader of a file.")
-    replicates: int = Field(default=RESAMPLES, description="Resamples.")
-    seed: int = Field(default=LOG_SEED, description="Seed of the resamples.")
-    executor: str = Field(default="local", description="Where votes are counted.")
-    address: str = Field(default="", description="Dask scheduler whose workers count the votes.")
     keep: Filter = Field(default=Filter(), description="Rows, items and judges to rank.")
 
     @classmethod
@@ -55,8 +75,6 @@ class RankingQuestion(Record):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        if self.replicates < 2 or self.seed < 0:
-            raise SpecError("intervals need two replicates at least, and a seed that is not negative")
         if self.pool and self.by is None:
             raise OptionError("pool", "is of categories", needs="by=COLUMN")
         if self.pool and self.control:

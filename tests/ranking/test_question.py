@@ -6,9 +6,12 @@ import inspect
 from dataclasses import fields
 from typing import Any
 
+import click
 import pytest
 
 import rankbench
+from rankbench.cli.aggregate import aggregate as command
+from rankbench.core.component import Offered
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.log_filter import Filter
 from rankbench.ranking.question import RankingQuestion
@@ -23,6 +26,23 @@ def test_every_keyword_is_a_field_with_the_same_default() -> None:
     asked |= {one.name: one.default for one in fields(Filter)}
     del keywords["log"]
     assert {name: value for name, value in keywords.items() if name not in READING} == asked
+
+
+OFFERED = {
+    name: field
+    for name, field in RankingQuestion.model_fields.items()
+    if any(isinstance(one, Offered) for one in field.metadata)
+}
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_an_option_of_the_command_is_a_field(name: str) -> None:
+    field = OFFERED[name]
+    (option,) = [one for one in command.params if one.name == name]
+    assert isinstance(option, click.Option)
+    assert option.help == field.description
+    with click.Context(command) as context:
+        assert option.get_default(context) == field.default
 
 
 @pytest.mark.parametrize(

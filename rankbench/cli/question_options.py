@@ -1,0 +1,48 @@
+"""A question's fields become options of a command: an option is declared once, where the question is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import click
+from pydantic.fields import FieldInfo
+
+from rankbench.cli.output import complete_names
+from rankbench.core.component import Offered, Record, union_types
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def question_options(question: type[Record]) -> Callable[[F], F]:
+    """Return what gives a command the options that a question offers, in the order of its fields."""
+
+    def given(command: F) -> F:
+        for name, field in reversed(question.model_fields.items()):
+            if offered := next((one for one in field.metadata if isinstance(one, Offered)), None):
+                command = _option(name, field, offered)(command)
+        return command
+
+    return given
+
+
+def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
+    """Return the option of a field, by its type, its bounds, its default and its description."""
+    options: dict[str, Any] = {"default": field.default, "help": field.description}
+    kinds = [one for one in union_types(field.annotation) if one is not type(None)]
+    words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+    if bool in kinds:
+        return click.option(f"--{name}", is_flag=True, help=field.description)
+    if words:
+        options["type"] = click.Choice(sorted(words, key=lambda word: word != offered.alone))
+    elif int in kinds:
+        ends = {mark: getattr(one, mark) for one in field.metadata for mark in ("ge", "le") if hasattr(one, mark)}
+        options["type"] = click.IntRange(ends.get("ge"), ends.get("le"))
+    elif any(get_origin(one) is tuple for one in kinds):
+        options["nargs"] = 2
+    if offered.alone:
+        options |= {"is_flag": False, "flag_value": offered.alone}
+    if offered.names:
+        options["shell_complete"] = complete_names(offered.names)
+    shown = isinstance(field.default, int) or (bool(words) and field.default is not None)
+    return click.option(f"--{name}", metavar=offered.metavar or None, show_default=shown, **options)
