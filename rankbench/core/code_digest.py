@@ -69,7 +69,7 @@ def code_digest() -> str:
 
 @functools.cache
 def compiled_digest() -> str:
-    """Return a hash (blake2b, 32 hex digits) of all that rankbench's own machine code is made from.
+    """Return a hash (blake2b, 32 hex digits) of the sources and settings that rankbench's machine code depends on.
 
     It covers the `compiled_sources` of rankbench, the versions of the libraries that compile them, the CPU, and all
     of numba's settings but for those that do not change machine code. An edit of anything else leaves the machine
@@ -107,7 +107,7 @@ def _hash_of(plugins: Iterable[importlib.metadata.Distribution]) -> str:
 
 
 def _hash(files: Mapping[Path, Iterable[Path]], lines: Iterable[str]) -> str:
-    """Return a hash of files, by the package or module that they are of, and of lines."""
+    """Return a hash of lines, and of files with their paths relative to their package or module."""
     digest = hashlib.blake2b(digest_size=16)
     for root, paths in files.items():
         for path in paths:
@@ -127,7 +127,7 @@ _Stamps = dict[Path, tuple[int, int, int]]
 
 @functools.cache
 def first_seen(distribution: str) -> _Stamps:
-    """Return time of change, size and inode of the files of a distribution, as they were when this was first asked.
+    """Return modification time, size and inode of a distribution's files at the first call.
 
     Plugins are asked about before they are imported, rankbench before its code is hashed.
     """
@@ -135,7 +135,7 @@ def first_seen(distribution: str) -> _Stamps:
 
 
 def edited_file(distribution: str) -> Path | None:
-    """Return a file of rankbench or of a plugin that was written, added or removed since `first_seen`; None if none.
+    """Return a file of rankbench or of a plugin that was written, added or removed since `first_seen`, or None.
 
     A file whose contents are back to what they were counts: what ran meanwhile may have read the others.
     """
@@ -155,7 +155,7 @@ def _roots_with_required(distribution: str) -> list[Path]:
 
 
 def _with_required(distribution: str) -> list[importlib.metadata.Distribution]:
-    """Return a plugin distribution and those that it requires, directly or not, sorted; none if it is no plugin."""
+    """Return a plugin distribution and the plugins that it requires, directly or not, sorted; empty for no plugin."""
     plugins, chosen, left = _plugins(), set[str](), [normalized(distribution)]
     while left:
         name = left.pop()
@@ -237,7 +237,7 @@ def _plugins() -> dict[str, importlib.metadata.Distribution]:
 
 @functools.cache
 def distribution_of(module: str) -> str:
-    """Return the distribution that brings a module: ours, a plugin's by its entry points, or ``""``."""
+    """Return the distribution of a module: rankbench, a plugin by its entry points, or ``""``."""
     if _within(module, OURSELVES):
         return OURSELVES
     plugins = _plugins().values()
@@ -282,7 +282,7 @@ def _spec(module: str) -> importlib.machinery.ModuleSpec | None:
 
 @functools.cache
 def version(library: str) -> str:
-    """Return the version of an installed distribution, or ``"missing"``; nothing can have a name that is none."""
+    """Return the version of an installed distribution, or ``"missing"``, also for an invalid name."""
     try:
         return importlib.metadata.version(library)
     except (importlib.metadata.PackageNotFoundError, ValueError):

@@ -32,7 +32,7 @@ _WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a tex
 
 
 class Typed(BaseModel):
-    """A model that reads no value as one of another type.
+    """A model that does not convert values between types.
 
     Pydantic by itself takes ``true`` and ``"1"`` for the number 1, and 1, ``"on"`` and ``"y"``
     for true. Whole numbers stand for floats, and floats without a fraction for whole numbers:
@@ -73,7 +73,7 @@ class Offered:
 
 
 def _check(value: object, annotation: object) -> None:
-    """Refuse a plain value that none of the types of an annotation stands for; leave the others to pydantic."""
+    """Raise if a plain value has none of the types of an annotation; leave other values to pydantic."""
     options = list(union_types(annotation))
     if isinstance(value, list | tuple):
         inner = [get_args(option)[0] for option in options if get_origin(option) in (list, tuple, set, frozenset)]
@@ -91,7 +91,7 @@ def _check(value: object, annotation: object) -> None:
 
 
 def union_types(annotation: object) -> Iterator[Any]:
-    """Yield the types that an annotation is a union of."""
+    """Yield the members of a union type."""
     while hasattr(annotation, "__value__"):  # ``type Name = ...``, from Python 3.12 on
         annotation = annotation.__value__
     origin = get_origin(annotation)
@@ -207,7 +207,7 @@ class Component(Typed):
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def model_post_init(self, context: object) -> None:
-        """Reject an instance of a class with a `defect`: nobody registers the classes of a script.
+        """Raise if the class has a `defect`: classes of a script are never registered.
 
         Raises
         ------
@@ -218,7 +218,7 @@ class Component(Typed):
 
     @classmethod
     def defect(cls) -> str:
-        """Return what is wrong with the declarations of the class, in words; asked while it is registered.
+        """Return an error text for inconsistent declarations of the class, or ``""``; called at registration.
 
         A class that defines a plain method anew has another formula than a form that it inherits.
         """
@@ -241,7 +241,7 @@ class Component(Typed):
 
     @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:
-        """Return the parameters by the name they are written with."""
+        """Return the parameters by their names in specs."""
         return {field.alias or key: field for key, field in cls.model_fields.items()}
 
     def config(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class Component(Typed):
         return Spec(self.name, params)
 
     def identity(self) -> dict[str, Any]:
-        """Return what makes this component itself: kind, name, distribution and *all* parameters.
+        """Return the identity of this component: kind, name, distribution and *all* parameters.
 
         Not where its class stands: code may move between modules. A component that no
         installed distribution brings, as one of a script, has the distribution ``""``.
@@ -293,7 +293,7 @@ class Component(Typed):
         return frozenset(self.packages).union(*inner)
 
     def checked_numbers(self, method: str, returned: object) -> Any:
-        """Return the numbers that one of its methods returned; a `PluginError` where it returned something else."""
+        """Return a method's result as numbers; a `PluginError` if it is anything else."""
         return returned_numbers(returned, f"{self.kind} {self.name!r}, {method}")
 
     def __str__(self) -> str:
@@ -301,7 +301,7 @@ class Component(Typed):
 
     @classmethod
     def attributes(cls) -> dict[str, str]:
-        """Return the attribute that each parameter is kept in, by the name it is written with."""
+        """Return the attribute of each parameter, by its name in specs."""
         return {field.alias or key: key for key, field in cls.model_fields.items()}
 
     @classmethod
@@ -331,7 +331,7 @@ class Component(Typed):
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:
-    """Return the key path of what is wrong first, and what is wrong there."""
+    """Return key path and message of the first error."""
     first = error.errors()[0]
     return ".".join(map(str, first["loc"])), str(first["msg"]).removeprefix("Value error, ")
 
@@ -342,7 +342,7 @@ def _defect_of(cls: type[Component]) -> str:
 
 
 def _declared(cls: type, method: str) -> list[int]:
-    """Return the places in the method resolution order that have a method of their own."""
+    """Return the positions in the method resolution order of the classes that define a method."""
     return [at for at, base in enumerate(cls.__mro__) if method in vars(base)] or [len(cls.__mro__)]
 
 

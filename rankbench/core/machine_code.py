@@ -40,7 +40,7 @@ class CacheLocator(UserProvidedCacheLocator):
         return f"{name}_{plugins_digest()[:16]}"
 
     def get_source_stamp(self) -> Any:
-        """Return what machine code is compared by with the sources that there are now."""
+        """Return the digest that numba compares with a cached function's to find changed sources."""
         return compiled_digest() if self.ours else super().get_source_stamp()  # type: ignore[no-untyped-call]
 
 

@@ -43,7 +43,7 @@ INSTALLED = "machine_code"
 
 
 def settle_runtime() -> None:
-    """Settle BLAS threads and where numba keeps machine code; what the user has set stays.
+    """Set BLAS threads and numba's cache folder; settings of the user stay.
 
     Call it before numba is imported; calling it again changes nothing. If numba is
     already there, it reads its variables again. Worker processes inherit them, so that
@@ -96,7 +96,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _loaded_libraries(modules: int) -> ThreadpoolController:
-    """Return what sets the threads of libraries, looked for again when more modules are imported: it takes a while."""
+    """Return threadpoolctl's controller, made again after imports of more modules: the search is slow."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -159,12 +159,12 @@ def numba_cache() -> Path | None:
 
 
 def _installed() -> Path:
-    """Return where machine code of these sources stands, if the installation compiled any."""
+    """Return the folder of the machine code that the installation compiled; it may not exist."""
     return PACKAGE / INSTALLED / compiled_digest()[:16]
 
 
 def _filled(folder: Path) -> Path:
-    """Copy what was compiled when the package was installed into a new folder."""
+    """Copy the installation's machine code, if any, into a new folder, and return the folder."""
     if (installed := _installed()).is_dir():
         shutil.copytree(installed, folder, dirs_exist_ok=True)
         folder.chmod(0o700)
@@ -172,7 +172,7 @@ def _filled(folder: Path) -> Path:
 
 
 def _temporary(error: OSError) -> Path | None:
-    """Return a folder of this process, which is not at a fixed name: anybody may write to /tmp.
+    """Return a temporary folder of this process; not at a fixed path, as anybody may write to /tmp.
 
     Parameters
     ----------
@@ -209,12 +209,12 @@ def draw_entropy(seed: int, fingerprint: str, repetition: int) -> tuple[int, ...
 
 
 def block_entropy(seed: int, fingerprint: str, n: int, repetition: int) -> tuple[int, ...]:
-    """Return the entropy of everything that happens within a block."""
+    """Return the entropy of all random numbers drawn within a block."""
     return (seed, _number(fingerprint), repetition, n)
 
 
 def resample_entropy(seed: int, units: int) -> tuple[int, ...]:
-    """Return the entropy of the resamples of a log of so many judgments, judges, ballots or sessions.
+    """Return the entropy of the resamples of a log with this number of judgments, judges, ballots or sessions.
 
     Nothing else of the log decides how often its first unit is drawn, its second, and so on: not its format, nor what
     its units say.

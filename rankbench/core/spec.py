@@ -73,7 +73,7 @@ class Spec:
         return f"{name}:{_params(self.params)}" if self.params else name
 
     def nested(self) -> str:
-        """Write the spec as it stands inside another one, with parentheses."""
+        """Write the spec as nested in another one, with parentheses."""
         return f"{self.name}({_params(self.params)})" if self.params else self.name
 
 
@@ -99,7 +99,7 @@ def _value(value: Value) -> str:
 
 
 def _text(text: str) -> str:
-    """Write a text: as it is if it is a word, else between quotes, with what cannot be seen by its number."""
+    """Write a text: a word unquoted, any other text quoted, with invisible characters escaped."""
     if _WORD.match(text) and len(text) <= WORD_LENGTH and text not in _CONSTANTS:
         return text
     # Two spaces beside each other are one where texts are shown.

@@ -72,7 +72,7 @@ def free_disk(folder: Path) -> int | None:
 
 
 def peak_memory() -> int:
-    """Return the bytes that this process took at its peak, without files that it maps; 0 where it cannot be told."""
+    """Return the peak memory of this process in bytes, without mapped files; 0 if unknown."""
     lines = (line.partition(":") for line in _text("/proc/self/status").splitlines())
     found = {name: int(value.split()[0]) * 1024 for name, _, value in lines if name in _PEAK}
     return found["VmHWM"] - found["RssFile"] - found["RssShmem"] if len(found) == len(_PEAK) else 0
@@ -124,7 +124,7 @@ _DEATH_SIGNAL = 1
 
 
 def exit_with_parent(parent: int) -> None:
-    """Have this process killed when `parent`, which started it, ends: at once, on Linux alone."""
+    """Have this process killed at once when its parent `parent` ends; on Linux only."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -136,7 +136,7 @@ def exit_with_parent(parent: int) -> None:
 
 
 def release_memory() -> None:
-    """Give the system the memory that this process has freed and its C library keeps for later."""
+    """Return to the system the freed memory that the C library keeps."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -148,7 +148,7 @@ def release_memory() -> None:
 
 
 def collect_seldom() -> None:
-    """Have this process look for cycles seldom: what it imports when it starts is much, and stays.
+    """Have this process collect cycles seldom: most of its objects are imported modules, which stay.
 
     An eighth of a small run's time went into looking through modules that are never collected.
     """
@@ -156,7 +156,7 @@ def collect_seldom() -> None:
 
 
 def in_two_threads(work: Callable[[slice], None], length: int) -> None:
-    """Have two threads do what compiled code without the interpreter's lock does with a range, a half each."""
+    """Run compiled code that releases the interpreter's lock on the two halves of a range, in two threads."""
     if length < 2:
         work(slice(0, length))
         return
@@ -168,7 +168,7 @@ def in_two_threads(work: Callable[[slice], None], length: int) -> None:
 
 @contextmanager
 def replacement(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file beside `path`, which takes its place at the end: whole, or not at all.
+    """Open a new file beside `path` and, at the end, replace `path` by it atomically.
 
     Its name is one that nobody can guess, and is opened only if it does not exist. A process that is killed leaves it.
 
@@ -240,7 +240,7 @@ def replace_file(path: Path, data: bytes) -> Path:
 
 
 def _is_device(path: Path) -> bool:
-    """Return whether `path` stands for no file of its own, so that nothing must take its place.
+    """Return whether `path` is a device or pipe, which must not be replaced by a file.
 
     ``/dev/stdout`` may lead to a file, where the shell sent the output to one: to replace the
     name would break it for every other program.
@@ -311,7 +311,7 @@ def connected_client(address: str) -> Any:
 
 
 def _silence() -> None:
-    """Let Dask log nothing below a critical error: what becomes of the cluster, our own errors say.
+    """Let Dask log only critical errors: rankbench raises errors of its own about the cluster.
 
     Where a program has imported Dask before, its log is that program's, and stays. Dask writes tracebacks to standard
     error when a scheduler dies.
@@ -322,7 +322,7 @@ def _silence() -> None:
 
 
 def _digest() -> str:
-    """Return the digests of rankbench's and all plugins' code as a block's process there would have them."""
+    """Return the digests of rankbench's and all plugins' code, computed in a new process."""
     done = subprocess.run(
         [sys.executable, "-c", _DIGEST], capture_output=True, text=True, check=False, timeout=PATIENCE
     )

@@ -20,7 +20,7 @@ _folders: set[Path] = set()
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Make a folder that is there as long as the context lasts."""
+    """Make a folder that is removed when the context ends."""
     with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         _folders.add(folder)
@@ -32,14 +32,14 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def kept_folder() -> Iterator[Path]:
-    """Make a folder that is there until the process ends, unless the context ends by an exception."""
+    """Make a folder that is removed when the process ends, or at once if the context raises."""
     with ExitStack() as kept:
         yield kept.enter_context(temporary_folder())
         atexit.register(kept.pop_all().close)
 
 
 def remove_folders() -> None:
-    """Remove all folders at once, for a process that can wait for nothing."""
+    """Remove all folders at once, before the process is ended by force."""
     for folder in tuple(_folders):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -93,7 +93,7 @@ def end_in_order() -> None:
 
 
 def _watch(reading: int, own: list[int]) -> None:
-    """End the process some seconds after one of its own signals, in whatever state it is."""
+    """End the process some seconds after one of these signals, in any state."""
     while came := os.read(reading, 1):
         if came[0] in own:
             time.sleep(_PATIENCE)

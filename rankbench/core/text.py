@@ -42,13 +42,13 @@ def listed(names: Sequence[str], limit: int = _MOST) -> str:
 
 
 def short_reprs(names: Sequence[str]) -> list[str]:
-    """Return the `short_repr` of each name; of names that begin alike, the whole ones."""
+    """Return the `short_repr` of each name; names with equal beginnings are not cut."""
     shown = shortened(names, _LONGEST + 3, "...")
     return [repr(shown[name]) for name in names]
 
 
 def shortened(names: Iterable[str], longest: int, dots: str = "…") -> dict[str, str]:
-    """Return what to show for each name: its beginning if it is long; all of it where two would be shown alike.
+    """Return a text to show for each name: its beginning if it is long; all of it if two would look alike.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def shortened(names: Iterable[str], longest: int, dots: str = "…") -> dict[str
 
 
 def differing_parts(one: str, other: str, longest: int) -> tuple[str, str]:
-    """Return two texts, cut so that they show where they begin to differ."""
+    """Return two texts, cut around their first difference."""
     first = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     start = 0 if first < longest // 2 else first - longest // 4
     cuts = (("…" * bool(start) + text[start:], len(text) - start > longest) for text in (one, other))
@@ -155,12 +155,12 @@ def without_commands(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    r"""Return a text with names in it as one line that can be printed; see `visible`. A line break is ``\n``."""
+    r"""Return a text with names as one printable line; see `visible`. A line break is ``\n``."""
     return text if is_plain(text) else visible(text.translate(_BREAKS))
 
 
 def is_plain(text: str) -> bool:
-    """Return whether `visible_line` changes nothing, for texts of ASCII alone: it takes a fraction of the time."""
+    """Return whether `visible_line` returns an ASCII text unchanged; a fast check."""
     return text.isascii() and text.isprintable() and "::" not in text and "#[" not in text
 
 
@@ -211,7 +211,7 @@ def latex(text: str) -> str:
 
 
 def first_of(names: Sequence[str], limit: int) -> str:
-    """Return names with commas between them; of more than `limit` the first ones, and how many others there are."""
+    """Return names with commas between them; of more than `limit` the first ones, and the number of the others."""
     rest = len(names) - limit
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:limit])} and {grouped_digits(rest)} more"
 
@@ -223,7 +223,7 @@ def csv_cell(text: str) -> str:
 
 
 def distinct(names: Iterable[str], safe: Callable[[str], str]) -> dict[str, str]:
-    r"""Return what to show for each name: its safe form, or one with escapes where two would be shown alike.
+    r"""Return a text to show for each name: its safe form, or one with escapes if two would look alike.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def distinct(names: Iterable[str], safe: Callable[[str], str]) -> dict[str, str]
 
 
 def _escaped(name: str) -> str:
-    """Return a text from which the name could be told, with nothing hidden and no formula."""
+    """Return a name with hidden characters, and a formula's first character, escaped."""
     parts: list[str] = []
     for at, c in enumerate(name):
         space = c == " " and (at in (0, len(name) - 1) or name[at - 1] == " ")
@@ -266,7 +266,7 @@ def _escaped(name: str) -> str:
 
 
 def without_nan(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values for JSON, which has no nan: None in its place."""
+    """Return values for JSON, with None in place of nan."""
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
 
 
@@ -277,7 +277,7 @@ def sentence(text: str) -> str:
 
 
 def number(value: float, digits: int = 4, *, sign: bool = False) -> str:
-    """Return `value` with fixed digits, from 1e15 with an exponent; 0 but for rounding is ``0``, nan a dash."""
+    """Return `value` with fixed digits, from 1e15 with an exponent; ``0`` for rounding errors, a dash for nan."""
     if math.isnan(value):
         return "—"
     if abs(value) <= 1e-12:
@@ -313,7 +313,7 @@ def percent_text(share: float) -> str:
 
 
 def mean_text(value: float) -> str:
-    """Return a mean with four decimals, or two significant digits where four would look like 0 but for rounding."""
+    """Return a mean with four decimals, or two significant digits if four would show a nonzero mean as 0."""
     return significant(value, 2) if 1e-12 < abs(value) < 5e-5 else number(value)
 
 
@@ -351,7 +351,7 @@ def count_text(count: float, noun: str, which: str = "") -> str:
 
 
 def place_range_text(low: int, high: int, *, first: bool | None = None) -> str:
-    """Return the places that something may hold, as everybody writes them: ``3``, ``1 to 6``, ``1 to 6 *`` if first.
+    """Return a range of places as text: ``3``, ``1 to 6``, ``1 to 6 *`` if possibly first.
 
     The mark is of what may be first by comparisons with the best; sentences explain it, as "20 items may be first (*)".
     """
@@ -360,7 +360,7 @@ def place_range_text(low: int, high: int, *, first: bool | None = None) -> str:
 
 
 def normalized(name: str) -> str:
-    """Return a distribution's name in the one spelling that stands for all that the package index takes for it."""
+    """Return a distribution's name in its normalized spelling, as the package index compares names."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
