@@ -80,7 +80,7 @@ class Crossed:
     cells: NDArray[np.int64] | None = None
 
     def certain(self, matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where a contrast without spread counts as certain, shape (P,).
+        """Return for each contrast whether it is certain in spite of a variance of 0, shape (P,).
 
         Contrasts are the columns of `matrix`, shape (C, P).
         """
@@ -97,7 +97,7 @@ class Crossed:
 
     @property
     def alike(self) -> bool:
-        """True if nothing varies: one query, and every draw gave every arm the same."""
+        """True if nothing varies: one query, and equal results of every arm in all draws."""
         return len(self.queries) == 1 and bool((self.draws == self.draws[0]).all())
 
     @property
@@ -107,7 +107,7 @@ class Crossed:
 
 
 def counts(rng: np.random.Generator, replicates: int, size: int) -> NDArray[np.float64]:
-    """Return how often each of `size` units is in each replicate of ``size - 1`` draws.
+    """Return the number of times that each of `size` units is in each replicate of ``size - 1`` draws.
 
     A single unit cannot be resampled: it is in every replicate once.
 
@@ -167,7 +167,7 @@ def crossed(losses: NDArray[np.float64], seed: int, replicates: int = REPLICATES
 
 
 def side_by_side(samples: Sequence[Crossed]) -> Crossed:
-    """Return samples of the same repetitions and queries as one, their arms side by side."""
+    """Return samples of the same repetitions and queries as one sample with the arms of all."""
     if len(samples) == 1:
         return samples[0]
     return Crossed(*(np.concatenate([getattr(sample, name) for sample in samples], axis=1) for name in ARRAYS))
@@ -246,7 +246,7 @@ def order_widening(units: NDArray[np.float64]) -> float:
 
 
 def widened_for_order(sample: Crossed, factor: float) -> Crossed:
-    """Return a sample whose deviations over units, of a single draw, are so much larger."""
+    """Return a sample with deviations over units scaled by a factor, for a single draw."""
     if factor == 1.0:
         return sample
     mean = sample.mean

@@ -136,7 +136,7 @@ class ContrastMatrix:
         return DenseColumns(values @ self.matrix)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return where a contrast without spread counts as certain, shape (P,)."""
+        """Return for each contrast whether it is certain in spite of a variance of 0, shape (P,)."""
         return sample.certain(self.matrix)
 
     def copied(self, sample: Crossed) -> NDArray[np.bool_]:
@@ -161,7 +161,7 @@ class ArmContrast:
         return DenseColumns(values[:, [self.arm]] - (0.0 if self.other is None else values[:, [self.other]]))
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return whether no spread is believed, shape (1,): that of the same cells, or any."""
+        """Return whether a variance of 0 is certain, shape (1,): both arms are the same cell, or cells are unknown."""
         cells = sample.cells
         return np.full(1, cells is None or (self.other is not None and bool(cells[self.arm] == cells[self.other])))
 
@@ -172,7 +172,7 @@ class ArmContrast:
 
 @dataclass(frozen=True)
 class AllPairs:
-    """The differences i - j of all i < j of `arms` arms, row by row, as `numpy.triu_indices` has them."""
+    """The differences i - j of all i < j of `arms` arms, row by row, in the order of `numpy.triu_indices`."""
 
     arms: int
 
@@ -197,7 +197,7 @@ class AllPairs:
         return DenseColumns(held)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return where a pair without spread counts as certain, shape (P,): pairs of the same cell, or all."""
+        """Return for each pair whether it is certain in spite of a variance of 0, shape (P,)."""
         if sample.cells is None:
             return np.ones(self.count, np.bool_)
         first, second = np.triu_indices(self.arms, 1)
@@ -222,7 +222,7 @@ _SHARE = 1e-12
 
 
 def rounding(values: NDArray[np.float64], size: float = 1.0) -> float:
-    """Return the size up to which sums and differences are taken for 0.
+    """Return the tolerance below which sums and differences count as 0.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def rounding(values: NDArray[np.float64], size: float = 1.0) -> float:
 
 @dataclass(frozen=True)
 class VarianceSources:
-    """Where the variance of P estimates comes from.
+    """Sources of the variance of P estimates.
 
     Attributes
     ----------

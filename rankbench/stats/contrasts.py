@@ -33,7 +33,7 @@ def too_few(draws: int) -> bool:
 
 
 def too_few_to_rank(sample: Crossed) -> NDArray[np.bool_]:
-    """Return the arms that so few repetitions cannot rank, shape (C,).
+    """Return the arms that have too few repetitions to be ranked, shape (C,).
 
     Their losses differ between repetitions, fewer than `FEWEST`; or there is one repetition of one unit.
     """
@@ -66,7 +66,7 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
 def _where_known(
     sample: Crossed, some: NDArray[np.float64] | Contrasts, found: SimultaneousIntervals
 ) -> SimultaneousIntervals:
-    """Take back intervals that rest on too few repetitions."""
+    """Remove intervals that rest on too few repetitions."""
     if not too_few(len(sample.draws)):
         return found
     copied = contrasts_of(some).copied(sample)
@@ -228,7 +228,7 @@ def within_range(
 def above_least(
     mean: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], least: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Return intervals of scores of which only the least value is known, those that would begin below it changed.
+    r"""Return intervals of scores bounded below by `least` alone, corrected if they would begin below it.
 
     They are the limit of Wilson's interval for a largest value far away, which is the score interval of a Poisson mean:
     with x the distance from the least value and h the half width,
@@ -349,7 +349,7 @@ def contenders_that_may_be_best(sample: Crossed, *, maximize: bool = False, leve
 
 
 def rank_ranges_of_signs(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:
-    """Return the smallest and the largest rank of C contenders, shape (C, 2), of the signs of all differences.
+    """Return the smallest and the largest rank of C contenders, shape (C, 2), from the signs of all differences.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def _of_differences(
 def _excess(
     own: NDArray[np.float64], model: NDArray[np.float64], freedom: NDArray[np.float64], estimates: int
 ) -> float:
-    """Return by how much logarithms of variances vary more than by chance, and one standard error of that more."""
+    """Return the excess variance of log variances over chance, plus one standard error."""
     from scipy.special import digamma, polygamma
 
     kept = own > 0

@@ -55,7 +55,7 @@ def told_apart(
     hypotheses: int | None = None,
     quantile: float | None = None,
 ) -> NDArray[np.int8]:
-    """Return the sign of each difference that is told from 0, else 0, shape (P,).
+    """Return the sign of each significant difference, else 0, shape (P,).
 
     Parameters
     ----------
@@ -115,5 +115,5 @@ def equivalent(lower: NDArray[np.float64], upper: NDArray[np.float64], margin: f
 
 
 def not_equivalent(lower: NDArray[np.float64], upper: NDArray[np.float64], margin: float) -> NDArray[np.bool_]:
-    """Return where an interval lies outside the margin altogether."""
+    """Return whether an interval lies entirely outside the margin."""
     return np.asarray((lower > margin) | (upper < -margin))

@@ -268,7 +268,7 @@ class _Solution:
 
 
 def _turned(one: CategoryEstimates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the variances of independent differences, (k',), and what they are of the scores, (k, k')."""
+    """Return the variances of independent differences, (k',), and the differences' weights on scores, (k, k')."""
     k = len(one.items)
     columns = []
     for scale in np.unique(one.scales):
@@ -291,7 +291,7 @@ def _spread(matrix: NDArray[np.float64], items: NDArray[np.int64], m: int) -> ND
 
 
 def _joined(categories: Sequence[CategoryEstimates], m: int) -> NDArray[np.int64]:
-    """Return a number for each item, (m,): the same for those that a chain of scales connects."""
+    """Return a number for each item, (m,), equal for items connected by a chain of scales."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

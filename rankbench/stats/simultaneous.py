@@ -93,7 +93,7 @@ class OwnErrors:
         return cls(np.nan_to_num(deviations, nan=0.0, posinf=0.0, neginf=0.0), tasks - 1.0)
 
     def largest(self, se: NDArray[np.float64], sides: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return each resample's largest deviation among sides that stand, as the normal one of its level, shape (B,).
+        """Return each resample's largest deviation over `sides`, as a normal quantile of the same level, shape (B,).
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class Studentized:
     def signs(
         self, level: float = 0.95, own: OwnErrors | None = None, quantile: float | None = None
     ) -> NDArray[np.int8]:
-        """Return which estimates are told from 0, and on which side, shape (P,): see `told_apart`.
+        """Return the sign of each significant estimate, else 0, shape (P,): see `told_apart`.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ systems solve or not, are bounded."""
 def hidden_by_skewness(
     means: NDArray[np.float64], t: NDArray[np.float64], critical: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], int]:
-    r"""Return the pairs with an h(t) that tells no difference, (P,), and the number of skewed pairs.
+    r"""Return the pairs with an h(t) that is not significant, (P,), and the number of skewed pairs.
 
     A pair is skewed if the skewness of its differences is beyond .75 standard errors of a normal sample's,
     :math:`\sqrt{6 n (n - 1) / ((n - 2) (n + 1) (n + 3))}`, and three quarters of them are different numbers.
@@ -86,7 +86,7 @@ def _transformed(t: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _slant(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a of columns that are skewed, 0 of others, shape (P,)."""
+    """Return Johnson's correction a of each column; 0 where skewness is insignificant, shape (P,)."""
     n = len(values)
     skewness = _skewness(values)
     normal = np.sqrt(6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))
