@@ -69,7 +69,7 @@ MOVE = (
 
 
 class StoredResults(ABC):
-    """A run's plan and all that was computed for it.
+    """A run's plan and all of its results.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class StoredResults(ABC):
         return {cell: found[cell] for cell in sorted({m.cell for m in self.contents.members} & found.keys())}
 
     def progress(self) -> tuple[int, int]:
-        """Return how many cells of the plan have a row, and how many there are."""
+        """Return the number of cells of the plan that have a row, and the number of all."""
         planned = {member.cell for member in self.contents.members}
         return len(planned & self.contents.cells.keys()), len(planned)
 
@@ -193,7 +193,7 @@ class Journal(StoredResults):
 
     @contextmanager
     def guarded(self, place: str = "the file's header") -> Iterator[None]:
-        """Turn SQLite's errors into `StoreError`, saying at which place and what to do."""
+        """Turn SQLite's errors into `StoreError` with a place and a remedy."""
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -210,7 +210,7 @@ class Journal(StoredResults):
             ) from error
 
     def check_format(self, *, create: bool) -> None:
-        """Make the tables, or see that they are ours."""
+        """Make the tables, or check that the file is a journal of this format."""
         query = self.connection.execute
         query("PRAGMA cell_size_check = ON")
         owner, version = query("PRAGMA application_id").fetchone()[0], query("PRAGMA user_version").fetchone()[0]
@@ -238,7 +238,7 @@ class Journal(StoredResults):
         raise StoreError(f"{self.path}: {place}: {what}; {MOVE}")
 
     def _contents(self) -> Contents:
-        """Return all but the numbers, as of one moment, every digest checked."""
+        """Return all but the numbers in one transaction, with every digest checked."""
         self.connection.execute("BEGIN")
         try:
             heads = [row for _, row in self._rows("head")]
@@ -299,7 +299,7 @@ class Journal(StoredResults):
                 yield number, tuple(values)
 
     def _row(self, table: str, place: Place) -> tuple[Any, ...]:
-        """Return the row at a place, if it is the one that was found there when the file was opened."""
+        """Return the row at a place, if its digest is still the one found at opening."""
         with self.guarded(f"table {table}"):
             row = self.connection.execute(
                 f"SELECT {', '.join(COLUMNS[table])} FROM {table} WHERE rowid = ?", (place.row,)
@@ -309,7 +309,7 @@ class Journal(StoredResults):
         return tuple(row)
 
     def _check_pages(self) -> None:
-        """See that SQLite may write to the file, and look rows up in it."""
+        """Check that the file is SQLite's and undamaged outside of the tables' rows."""
         place = "outside of the tables' rows"
         with self.guarded(place):
             (said,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()

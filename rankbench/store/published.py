@@ -53,12 +53,12 @@ def sha256(data: bytes) -> str:
 
 
 def rows_apart(directory: Path) -> Path:
-    """Return where the rows of a published folder are kept that are too large for it: ``DIR-rows`` beside it."""
+    """Return the folder of published rows that are too large for the results' folder: ``DIR-rows`` beside it."""
     return directory.with_name(f"{directory.resolve().name}-{ROWS}")
 
 
 def rows_folder(directory: Path) -> Path | None:
-    """Return the folder of the rows of a published one, in it or beside it; None where there is none."""
+    """Return the folder with a published folder's rows, in it or beside it, or None."""
     return next((one for one in (directory / ROWS, rows_apart(directory)) if (one / MANIFEST).is_file()), None)
 
 
@@ -121,7 +121,7 @@ def _table(rows: list[Any], schema: dict[str, Any]) -> bytes:
 
 
 def _places(losses: pl.DataFrame) -> dict[tuple[str, str, Split], Place]:
-    """Return the row of each cell's losses; they are most of the rows of a folder."""
+    """Return the place of each cell's losses; they are most of the rows of a folder."""
     keys = losses.select("cell", "metric", "split").iter_rows()
     return {key: Place(number, "") for number, key in enumerate(keys)}
 
@@ -200,7 +200,7 @@ class PublishedRows(StoredResults):
         return starts, self._losses.filter(lengths > 0).explode().to_numpy().astype(np.float64)
 
     def _frames(self, listed: Mapping[str, str]) -> dict[str, pl.DataFrame]:
-        """Return all tables, if they are what was published."""
+        """Return all tables, if they have the published digests."""
         found = {}
         for name, schema in _schemas().items():
             file = f"{name}.parquet"
@@ -250,7 +250,7 @@ class Digests(BaseModel):
 
 
 def read_digests(directory: Path) -> Digests | None:
-    """Return what a folder consists of; None if nobody published it.
+    """Return the digests of a published folder's files; None if it is not published.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Member:
 
 
 def makers_text(names: Sequence[str] | None, versions: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a contender's distributions with their versions; without names it is built in."""
+    """Return a contender's distributions with their versions; rankbench's own version if it is built in."""
     return tuple(f"{name} {versions[name]}" if name in versions else name for name in names or (OURSELVES,))
 
 
@@ -125,7 +125,7 @@ class SourceRecord(BaseModel):
         return tuple(split for split in SPLITS if self.units.get(split))
 
     def fixed(self, split: Split) -> bool:
-        """Return whether all is judged on one unit that stays the same: nothing tells of other ones."""
+        """Return whether all losses are of one fixed unit; intervals over other units are impossible then."""
         return self.pool is not None and len(self.units.get(split, ())) == 1
 
     def shared(self, n: int) -> float | None:
@@ -144,7 +144,7 @@ class SourceRecord(BaseModel):
         return title[:1].lower() + title[1:]
 
     def metric(self, name: str) -> Metric:
-        """Return a metric by name; one that nobody declared is minimized."""
+        """Return a metric by name; an undeclared one is minimized."""
         return next((metric for metric in self.metrics if metric.name == name), Metric(name))
 
     def direction(self, metric: str) -> Direction:
@@ -152,7 +152,7 @@ class SourceRecord(BaseModel):
         return self.metric(metric).direction
 
     def curve(self, metric: str) -> tuple[Split, Direction]:
-        """Return what a curve was recorded on, and which way is better.
+        """Return the split that a curve was recorded on, and its direction.
 
         One that the protocol does not declare is a method's own, of its objective on the
         judgments that it learned from: design, minimized.
@@ -268,7 +268,7 @@ def plan_digest(suite: str, members: Sequence[tuple[StoredValue, ...]]) -> str:
 
 
 def stored_number(value: float) -> float | None:
-    """Return a number as SQLite gives it back: without the sign of a zero, and no nan."""
+    """Return a number as SQLite returns it: no negative zero, and None for nan."""
     number = float(value)
     return None if math.isnan(number) else number + 0.0
 
@@ -337,7 +337,7 @@ class Contents:
     digest: str = ""
 
     def add(self, table: str, values: tuple[Any, ...], place: Place) -> None:
-        """Take up a row of a block; a later one of a cell stands in the place of an earlier one."""
+        """Add a row of a block; a later row of a cell replaces an earlier one."""
         cell = sys.intern(values[1])
         if table == "cells":
             _, _, status, reason, trace, optimality, info = values
@@ -351,7 +351,7 @@ class Contents:
             self.curves.setdefault(cell, {})[sys.intern(values[2])] = place
 
     def plan(self, suite: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Take up a plan, the rows of its tables, in the place of the former one."""
+        """Replace the plan by another one, given as the rows of its tables."""
         configs = {text: json_object(text) for text in {row[3] for row in rows}}
         members = [
             Member(experiment, label, spec, configs[config], n, declared, repetition, cell, position)

@@ -94,7 +94,7 @@ class Store(Journal):
         self.contents.plan(text, rows)
 
     def known(self, cell_ids: Iterable[str]) -> set[str]:
-        """Return the `cell_ids` that have an answer: done, diverged or skipped."""
+        """Return the `cell_ids` that are done, diverged or skipped."""
         return self.contents.answered.intersection(cell_ids)
 
     def commit(self, block: BlockResult) -> None:
@@ -148,7 +148,7 @@ class Store(Journal):
 
 
 def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[StoredValue, ...]]]:
-    """Return a block's rows by table, in the order in which the journal reads them again."""
+    """Return a block's rows by table, in the order in which the journal reads them."""
     rows: dict[str, list[tuple[StoredValue, ...]]] = {"cells": [], "losses": [], "curves": []}
     for cell in cells:
         info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
@@ -163,7 +163,7 @@ def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[Store
 
 
 def _check_foreign(folder: Path) -> None:
-    """Refuse a folder that was no run's and holds files that a run would write over, or sweep away."""
+    """Raise if a folder without a journal holds files that a run would overwrite or remove."""
     if os.path.lexists(folder / FILE):
         return
     found = [name for name in REPORTED if os.path.lexists(folder / name)]
