@@ -106,7 +106,7 @@ class Aggregator(Component):
             )
 
     def score_unit(self) -> str:
-        """Return what the scores are in with these parameters, `unit` unless a class says otherwise."""
+        """Return the unit of the scores with these parameters; `unit` by default."""
         return self.unit
 
     def bounds(self) -> tuple[float | None, float | None]:
@@ -114,7 +114,7 @@ class Aggregator(Component):
         return None, None
 
     def only_differences(self) -> bool:
-        """Return whether scores tell differences alone, and their mean nothing: log-odds, unless a class says more."""
+        """Return whether only differences of scores have a meaning: by default for log-odds."""
         return self.score_unit() == "log-odds"
 
     def kernel(self) -> Kernel | None:
@@ -140,7 +140,7 @@ class ComparisonAggregator(Aggregator):
         """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items."""
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        """Aggregate the comparisons of one query, at least one, over its m items.
+        """Aggregate at least one comparison of one query over its m items.
 
         A tie is half a win each way, unless a class makes something else of ties.
         """
@@ -199,11 +199,11 @@ class CountAggregator(ComparisonAggregator):
         """
 
     def scales(self, counts: PairCounts) -> Scales:
-        """Return which items `from_counts` puts on one scale: those that a chain of comparisons connects."""
+        """Return the scales of `from_counts`: the connected components of the comparisons."""
         return connected_components(counts)
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        """Return the scores of one query's comparisons, at least one, shape (m,), by `from_counts`."""
+        """Return the scores of at least one comparison of a query by `from_counts`, shape (m,)."""
         return self.from_counts(PairCounts.from_comparisons(comparisons, m))
 
     def aggregate(
@@ -323,7 +323,7 @@ class Resampling(Protocol):
     """Aggregators of counts that score all resamples of a log together, faster than one after the other."""
 
     def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
-        """Return the scores of resampled logs, shape (B, m); a row of nan where there are none.
+        """Return the scores of resampled logs, shape (B, m); a row without scores is nan.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ def call_aggregator(
     m: int,
     near: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the scores that an aggregator makes of one query's judgments, shape (m,); they are finite.
+    """Return an aggregator's scores of one query's judgments, shape (m,), checked to be finite.
 
     Judgments, and pairs, of weight 0 are left out.
 
@@ -112,14 +112,14 @@ def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> ND
 def sample_structure(
     aggregator: Aggregator, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
 ) -> NDArray[np.float64]:
-    """Return what an aggregator makes of a sample of k comparisons, each of some weight: shape (m,) or (m, m)."""
+    """Return an aggregator's structure of a sample of k weighted comparisons: shape (m,) or (m, m)."""
     if not isinstance(aggregator, ComparisonAggregator):
         raise _mismatch(aggregator, "comparisons")
     return np.asarray(aggregator.checked_numbers("aggregate", aggregator.aggregate(winners, losers, weights, m)))
 
 
 def label_structure(aggregator: Aggregator, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what an aggregator that `needs_truth` makes of labels, shape (m,)."""
+    """Return the structure of labels by an aggregator that `needs_truth`, shape (m,)."""
     if not isinstance(aggregator, LabelAggregator):
         raise _mismatch(aggregator, "labels")
     return np.asarray(aggregator.checked_numbers("from_labels", aggregator.from_labels(labels)))
@@ -140,7 +140,7 @@ def covariance_of(
 
 
 def replicates_of(aggregator: Aggregator, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
-    """Return an aggregator's scores of resampled logs, shape (B, m); a row of nan where there are none.
+    """Return an aggregator's scores of resampled logs, shape (B, m); a row without scores is nan.
 
     An aggregator that is not `Resampling` scores one after the other. If it has `scales` of its own, a resample in
     which one of the log's scales falls apart has no scores: scores of its parts cannot be compared.
@@ -161,7 +161,7 @@ def replicates_of(aggregator: Aggregator, scores: NDArray[np.float64], resamples
 
 
 def scores_of_each(aggregator: Aggregator, resamples: Resamples, whole: Scales | None = None) -> NDArray[np.float64]:
-    """Return the scores of resampled logs, one after the other, shape (B, m); a row of nan where there are none.
+    """Return the scores of resampled logs, computed in turn, shape (B, m); a row without scores is nan.
 
     Parameters
     ----------

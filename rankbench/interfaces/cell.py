@@ -131,7 +131,7 @@ class ScoredItems(NamedTuple):
 def cell_problem(
     cell: CellResult, units: Mapping[Split, int] | None = None, metrics: Collection[str] = ()
 ) -> str | None:
-    """Return why a cell cannot be stored and read back, in words; None if it can.
+    """Return an error text for a cell that cannot be stored and read back, or None.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ T = TypeVar("T")
 
 
 class ContenderFailed(Exception):
-    """A contender's own failure; the message says all there is to say.
+    """A contender's own failure, with a complete message.
 
     Parameters
     ----------
@@ -217,14 +217,14 @@ _is_worker = False
 
 
 def leave_interrupts_to_parent() -> None:
-    """Say that this process is a worker: the user interrupts the one that started it, which then ends this one."""
+    """Ignore interrupts as a worker process: the parent process receives them and ends this one."""
     global _is_worker
     _is_worker = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def guarded(call: Callable[[], T]) -> T | Exception:
-    """Return what `call` returns, or what it raised: ``sys.exit`` and worse included.
+    """Return the result of `call`, or the exception that it raised, ``sys.exit`` and worse included.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def guarded(call: Callable[[], T]) -> T | Exception:
 
 
 def reason(error: BaseException, packages: Collection[str] = ()) -> str:
-    """Say what went wrong in one short, printable line, whatever the exception does; at its end where: ``file:line``.
+    """Return an exception as one short, printable line, with ``file:line`` at its end.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def reason(error: BaseException, packages: Collection[str] = ()) -> str:
 
 
 def own_frame(error: BaseException, packages: Collection[str] = ()) -> TracebackType | None:
-    """Return where an exception left the contender's own code, below which only libraries were called.
+    """Return the innermost frame of an exception in the contender's own code; below it are library calls alone.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class Evidence:
 
 
 class NoEvidenceError(Exception):
-    """Nothing can be compared; the message says why, in words: the run could not tell."""
+    """Nothing can be compared, for the reason in the message: the run is inconclusive."""
 
 
 @dataclass(eq=False)
@@ -227,7 +227,7 @@ class ClaimKind(Component):
     on_splits: ClassVar[bool] = True
 
     def lacks(self) -> str:
-        """Return what the table must hold and does not, in words; empty if it has all."""
+        """Return an error text for keys that are missing in the table, or ``""``."""
         return ""
 
     def curve_metric(self) -> str:
@@ -236,7 +236,7 @@ class ClaimKind(Component):
 
     @abstractmethod
     def measured(self) -> str:
-        """Return in a sentence what the intervals are of, and where they are claimed to lie."""
+        """Return a sentence on the quantity of the intervals and the side that they are claimed to lie on."""
 
     @abstractmethod
     def evidence(self, compared: Compared) -> Evidence:
@@ -250,16 +250,16 @@ class ClaimKind(Component):
 
     @abstractmethod
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval lies on the claimed side, shape (P,); nan never does."""
+        """Return whether an interval lies on the claimed side, shape (P,); False for nan."""
 
     @abstractmethod
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval lies on the other side altogether, shape (P,); nan never does."""
+        """Return whether an interval lies entirely on the opposite side, shape (P,); False for nan."""
 
     def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far estimates are from what is claimed, shape (P,): the clearest contrast is named first."""
+        """Return the distance of estimates from the claim, shape (P,): the contrast with the largest is named first."""
         return np.abs(estimate)
 
     def shown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values of the judged scale as they are printed: exponentials of logarithms."""
+        """Return values of the judged scale in the unit that is printed: exponentials of logarithms."""
         return values

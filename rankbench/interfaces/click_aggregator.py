@@ -20,7 +20,7 @@ from rankbench.kernels import Kernel
 
 @dataclass(frozen=True, eq=False)
 class ClickModel:
-    """Scores of items, with what it takes to say which position of a list is selected.
+    """Scores of items, with parameters for the probability of a selection at each position.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class SelectionAggregator(Aggregator):
         return None
 
     def observed(self, selections: Selections) -> NDArray[np.bool_]:
-        """Return which rows say something of their items, shape (P,): of a user who stops, those down to the click."""
+        """Return which rows were examined, shape (P,): of a user who stops, the rows down to the click."""
         lengths = np.diff(selections.starts)
         last = topmost(selections) if self.stops else lengths
         return positions_of(selections) <= np.repeat(last, lengths)
@@ -170,7 +170,7 @@ def rows_of(selections: Selections, item_offsets: NDArray[np.int64]) -> tuple[ND
 
 
 def topmost(selections: Selections) -> NDArray[np.int64]:
-    """Return the position, from 0, of the topmost click of each selection, shape (n,); its length if there is none."""
+    """Return the position of the topmost click of each selection, from 0, shape (n,); its length without a click."""
     lengths = np.diff(selections.starts)
     candidates = np.where(selections.clicked, positions_of(selections), np.repeat(lengths, lengths))
     return np.minimum.reduceat(candidates, selections.starts[:-1]) if len(lengths) else np.zeros(0, np.int64)

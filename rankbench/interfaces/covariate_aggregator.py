@@ -121,7 +121,7 @@ class CovariateVotes:
         return counts, pair
 
     def summed(self) -> CovariateVotes:
-        """Return votes that are alike (of one pair, judge and row of covariates) as one row, if such rows are few.
+        """Return votes of equal pair, judge and covariates summed to one row, if few rows remain.
 
         Votes with weights are left as they are: their squares would not be known any more. So are votes
         if nearly each has covariates of its own.
@@ -198,7 +198,7 @@ class ControlledFit:
     iterations: int
 
     def margins(self, votes: CovariateVotes) -> NDArray[np.float64]:
-        """Return by how much the first item of each row is expected to win, shape (R,)."""
+        """Return the predicted margin of the first item of each row, shape (R,)."""
         lead = self.scores[votes.first] - self.scores[votes.second]
         return np.asarray(lead + votes.covariates.values @ self.effects)
 
@@ -254,7 +254,7 @@ class ControlledAggregator(CountAggregator, CovariateAggregator):
 
     @abstractmethod
     def controlled_covariance(self, votes: CovariateVotes, fit: ControlledFit) -> NDArray[np.float64]:
-        """Return a robust covariance of scores and effects (a sandwich, by cluster if there are some), (m + p, m + p).
+        """Return a robust covariance of scores and effects (a sandwich, by cluster if given), (m + p, m + p).
 
         Raises
         ------

@@ -94,7 +94,7 @@ class Dataset(Component):
         return 0
 
     def assumptions(self) -> list[str]:
-        """Return what a reader of a leaderboard must know, one sentence each: first how much is simulated."""
+        """Return the assumptions to show on a leaderboard, one sentence each: first the simulated share."""
         return []
 
 
@@ -173,7 +173,7 @@ class Reader(Component):
         return b""
 
     def raw(self, path: Path) -> RawTable:
-        """Return the table as it stands in the file; by default what `scan` returns, whose columns have their meanings.
+        """Return the table with the file's own columns; by default the result of `scan`.
 
         Raises
         ------

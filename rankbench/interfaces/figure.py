@@ -59,7 +59,7 @@ class ArmResults:
 
 @dataclass(frozen=True)
 class RaceResults:
-    """The contenders of an experiment at one n, and the repetitions that they are compared on.
+    """The contenders of an experiment at one n, and the repetitions that they are compared in.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class ExperimentResults(ABC):
 
     @abstractmethod
     def split_title(self, split: Split) -> str:
-        """Return a split's title in a few words: "design queries"."""
+        """Return a short title of a split: "design queries"."""
 
     @abstractmethod
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
@@ -217,7 +217,7 @@ class Level(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A value with its interval, in a row that has a name of its own, and perhaps words at its right end."""
+    """A value with its interval, in a row with a name, and perhaps a text at its right end."""
 
     name: str
     row: str
@@ -317,15 +317,15 @@ class FigureKind(Component):
     kind: ClassVar[str] = "figure"
 
     def lacks(self) -> str:
-        """Return what the table must hold and does not, in words; empty if it has all."""
+        """Return an error text for keys that are missing in the table, or ``""``."""
         return ""
 
     def patterns(self) -> Sequence[str]:
-        """Return the labels that the table names, where ``*`` stands for anything; each must fit a contender."""
+        """Return the labels named in the table, ``*`` matching any text; each must match a contender."""
         return ()
 
     def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
-        """Return what the table names that the experiment does not have, in words; empty if it has all.
+        """Return an error text for names in the table that the experiment does not have, or ``""``.
 
         Asked before anything is computed. By default nothing but labels is named.
 
@@ -342,7 +342,7 @@ class FigureKind(Component):
 
     @abstractmethod
     def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
-        """Return what is drawn, and who is in it or left out: a function of the arguments alone, without matplotlib.
+        """Return the drawing, with the contenders in it and left out; a function of the arguments, without matplotlib.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ class FigureKind(Component):
 
 
 def unknown_metric(named: Sequence[str], metrics: Collection[str]) -> str:
-    """Return in words which of some metrics is none of an experiment's; empty if all are."""
+    """Return an error text for the first unknown metric, or ``""``."""
     unknown = [metric for metric in named if metric not in metrics]
     return f"the experiment does not compute {unknown[0]!r}{nearest(unknown[0], metrics)}" if unknown else ""
 

@@ -30,7 +30,7 @@ class Model(Component):
 
 @dataclass(frozen=True)
 class Block:
-    """One matched draw, as contenders see it: nothing held out is in it.
+    """One matched draw, as contenders see it, without held-out data.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Block:
 
     @classmethod
     def from_labels(cls, design: Queries, repetition: int, entropy: tuple[int, ...]) -> Block:
-        """Return a block whose judgments are the labels, one judgment a query: all queries weigh alike.
+        """Return a block with the labels as judgments, one judgment a query, so that all queries weigh the same.
 
         The comparison of a query is a best item before a worst one.
 
@@ -236,7 +236,7 @@ class Penalty:
         return point
 
     def optimality(self, theta: NDArray[np.float64], gradient: NDArray[np.float64]) -> float:
-        r"""Return how far theta is from minimizing risk plus penalty.
+        r"""Return the distance of theta from minimizing risk plus penalty.
 
         The length of :math:`\theta - \operatorname{prox}(\theta - g)`, the step of a proximal
         gradient method with eta = 1: 0 exactly at minimizers, and the length of the
@@ -325,11 +325,11 @@ class StepOptimizer(Optimizer):
         """
 
     def state_size(self, dimension: int) -> int:
-        """Return how many floats of state a contender needs."""
+        """Return the number of floats of state that a contender needs."""
         return 0
 
     def unaveraged(self, steps: int) -> int:
-        """Return how many of the first of `steps` iterates are left out of the average, the answer."""
+        """Return the number of first iterates, of `steps`, that the average leaves out."""
         return 0
 
     def kernel(self, penalty: Penalty) -> Kernel | None:

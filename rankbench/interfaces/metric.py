@@ -65,13 +65,13 @@ class Metric:
 
     @property
     def better(self) -> str:
-        """The better direction, in words."""
+        """The better direction as text."""
         if not self.quality:
             return "a size, neither good nor bad"
         return "less is better" if self.direction == "minimize" else "more is better"
 
     def axis(self, *, before: str = "", after: str = "", lines: int = 1, what: str = "loss") -> str:
-        """Return the words of an axis: mean NDCG loss (cutoff 10; less is better).
+        """Return the label of an axis: mean NDCG loss (cutoff 10; less is better).
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Fact:
-    """A named number beside a contender's losses, which a report tells under a table.
+    """A named number beside a contender's losses, shown in a report under a table.
 
     Attributes
     ----------

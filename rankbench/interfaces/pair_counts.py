@@ -171,7 +171,7 @@ class PairCounts:
         return len(self.high)
 
     def wins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (forward, backward), each of shape (P,), in which ties of votes are half a win each way.
+        """Return (forward, backward), each of shape (P,), with ties as half a win each way.
 
         Whoever makes something else of ties, as `davidson` does, reads `ties`.
         """

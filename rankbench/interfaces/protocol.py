@@ -35,7 +35,7 @@ NOBODY = "Nobody compared these items"
 
 
 def untold(cell: str, share: float) -> None:
-    """Tell nobody that a share of a cell's work is done."""
+    """Ignore progress on a cell."""
 
 
 @dataclass(frozen=True)
@@ -132,13 +132,13 @@ class Prepared:
             object.__setattr__(self, "test_share", self.protocol.test_share)
 
     def repetitions(self, n: int, wanted: int) -> int:
-        """Return how many repetitions of n observations are planned where `wanted` are asked for."""
+        """Return the number of repetitions planned for n observations, given the number wanted."""
         if self.pool is not None and n >= self.pool:
             return 1
         return wanted if self.fixed is None else self.fixed
 
     def scaled(self, n: int) -> int:
-        """Return the number of judgments that stands for the suite's n."""
+        """Return the number of judgments for the suite's n, scaled."""
         return max(1, round(n * self.scale))
 
     def sizes(self, declared: Sequence[int]) -> dict[int, int]:
@@ -147,11 +147,11 @@ class Prepared:
 
     @property
     def simulated(self) -> bool:
-        """True if nobody ever judged anything."""
+        """True if all judgments are simulated."""
         return self.protocol.simulated if self.dataset is None else self.dataset.simulated
 
     def assumptions(self) -> list[str]:
-        """Return what a reader of a leaderboard must know, one sentence each."""
+        """Return the assumptions to show on a leaderboard, one sentence each."""
         return [*(self.dataset.assumptions() if self.dataset else []), *self.protocol.assumptions()]
 
 
@@ -280,7 +280,7 @@ class Protocol(Component):
         return None
 
     def refusal(self, dataset: Dataset) -> str:
-        """Return why the protocol cannot use a data set, in words; empty if it can."""
+        """Return an error text for a data set that the protocol cannot use, or ``""``."""
         if self.table is None:
             return f"protocol {self.name!r} takes no data set"
         if dataset.table != self.table:
@@ -288,17 +288,17 @@ class Protocol(Component):
         return ""
 
     def required(self, dataset: Dataset | None) -> Dataset:
-        """Return the data set that `prepare` cannot do without; raise `SpecError` where there is none."""
+        """Return the data set; raise `SpecError` if there is none."""
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a data set of {self.table}")
         return dataset
 
     def misfit(self, contender: Component) -> str:
-        """Return why a contender cannot compete, in words; empty if it can."""
+        """Return an error text for a contender that cannot compete, or ``""``."""
         return ""
 
     def cannot_judge(self, loss: Loss) -> str:
-        """Return why a loss cannot judge contenders, in words; empty if it can."""
+        """Return an error text for a loss that cannot judge contenders, or ``""``."""
         return ""
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
@@ -306,7 +306,7 @@ class Protocol(Component):
         return (prepared, task.of_size(self.few)) if self.few else None
 
     def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
-        """Return a block with about a share of a block's work, whose time tells that of the block.
+        """Return a block with about a share of a block's work, to estimate the whole block's time.
 
         By default it has fewer judgments; where n is no number of judgments that are drawn, it is the whole block.
         """
@@ -324,7 +324,7 @@ class Protocol(Component):
         return 0 if not self.counts or prepared.pool is not None else task.key.n * JUDGMENT
 
     def assumptions(self) -> list[str]:
-        """Return what a reader must know about the protocol, in sentences.
+        """Return the protocol's assumptions to show on a leaderboard, in sentences.
 
         The first sentence of a simulator says how much is simulated. The leaderboard's first screen shows it up to its
         first punctuation mark. It also shows the sentence that begins with "Losses", which names the truth behind the

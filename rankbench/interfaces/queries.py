@@ -170,7 +170,7 @@ class Selections(_Judgments):
 
 @dataclass(frozen=True, eq=False)
 class Orders(_Judgments):
-    """Ballots: weak orders of some of a query's items, sorted by query; they say nothing of other items.
+    """Ballots: weak orders of some of a query's items, sorted by query; other items are unranked.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ _HEAD, _CELL = re.compile(_KEY), re.compile(_NAME + r"(?=[,|]|\Z)")
 
 
 def fits(name: str, pattern: str) -> bool:
-    """Return whether a name is what a pattern means, in which ``*`` stands for any text and ``?`` for any sign."""
+    """Return whether a name matches a pattern: ``*`` matches any text, ``?`` any character."""
     return re.fullmatch(expression_of(pattern), name, re.DOTALL) is not None
 
 
@@ -63,7 +63,7 @@ def has_wildcards(name: str) -> bool:
 
 
 def said_names(text: str, what: str = "columns") -> Names:
-    """Return what ``role=name|name,...`` says.
+    """Return the roles and names in ``role=name|name,...``.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _no_grammar(part: str, what: str) -> InputError:
 
 
 def told_text(columns: str = "", words: str = "", file_format: str = "") -> str:
-    """Return what options tell as one text: see `Reading.text`.
+    """Return options for columns, words and a format as one text: see `Reading.text`.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def told_text(columns: str = "", words: str = "", file_format: str = "") -> str:
 
 
 def with_told(told: str, role: str, name: str) -> str:
-    """Return what is told of columns, with another one for a role; the former one is not read: see `Reading.text`."""
+    """Return the text of column roles with the column of one role replaced, and the former column ignored."""
     reading = Reading.parsed(told)
     others = reading.without(role).read()
     former = () if role in NO_COLUMNS else tuple(one for one in reading.all(role) if one not in {name, *others})
@@ -129,7 +129,7 @@ def with_told(told: str, role: str, name: str) -> str:
 
 
 def names_text(names: Mapping[str, Iterable[str]]) -> str:
-    """Return what `said_names` takes apart again."""
+    """Return names as text, the inverse of `said_names`."""
     return ",".join(f"{_quoted(role)}={'|'.join(map(_quoted, given))}" for role, given in names.items())
 
 
@@ -202,12 +202,12 @@ class Reading(Record):
 
     @classmethod
     def told(cls, columns: str = "", words: str = "") -> Self:
-        """Return what options say: see `said_names`."""
+        """Return the reading given by two options: see `said_names`."""
         return cls(columns=said_names(columns), words=said_names(words, "words"))
 
     @classmethod
     def parsed(cls, text: str) -> Self:
-        """Return the reading of a text: columns, words and a format, with semicolons between; see `text`."""
+        """Return the reading of a text: columns, words and a format, separated by semicolons; see `text`."""
         at, parts = 0, list[str]()
         while at <= len(text) and len(parts) < len(_TEXT_PARTS):
             part = _PART.match(text, at)
@@ -218,7 +218,7 @@ class Reading(Record):
         return cls.told(columns, words).model_copy(update={**cls(**rest).model_dump(include=set(rest)), "format": name})
 
     def text(self) -> str:
-        """Return what `parsed` takes apart again: ``left=home,right=visitor,winner=result; home=H,visitor=A``.
+        """Return the inverse of `parsed`: ``left=home,right=visitor,winner=result; home=H,visitor=A``.
 
         Other attributes, as ``where``, stand behind the format as JSON.
         """
@@ -231,7 +231,7 @@ class Reading(Record):
 
     @classmethod
     def from_toml(cls, data: Mapping[str, Any], source: str) -> Self:
-        """Return the reading of a TOML table; a text stands for a list of it alone.
+        """Return the reading of a TOML table; a text is read as a list of one text.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Reading(Record):
         return self.model_copy(update={"columns": {**self.columns, **(columns or {})}, **more})
 
     def adding(self, other: Reading) -> Self:
-        """Return this with what another one says more; what it ignores is added."""
+        """Return this reading updated by another one; ignored columns are united."""
         ignored = (*self.columns.get("ignore", ()), *other.columns.get("ignore", ()))
         columns = {**self.columns, **other.columns, **({"ignore": ignored} if ignored else {})}
         update: dict[str, Any] = {"columns": columns, "words": {**self.words, **other.words}}
@@ -303,7 +303,7 @@ class Reading(Record):
         return self.model_copy(update={"columns": {role: n for role, n in self.columns.items() if role not in roles}})
 
     def expanded(self, names: Collection[str]) -> Self:
-        """Return this with the columns that patterns stand for, each in one role; names without a role stay out.
+        """Return this with patterns replaced by the columns that match them; names without a role stay out.
 
         Parameters
         ----------

@@ -59,7 +59,7 @@ class UnitDraws:
         return len(self.states)
 
     def times(self, r: int) -> NDArray[np.int64]:
-        """Return how often each unit is drawn, shape (G,); the sum is G."""
+        """Return the number of times that each unit is drawn, shape (G,); the sum is G."""
         from rankbench.kernels.random import draw_units
 
         times = np.zeros(self.units, np.int64)
@@ -235,7 +235,7 @@ _APART = 1 << 32
 
 @dataclass(frozen=True, eq=False)
 class CrossedResamples(Resamples):
-    """Resamples in which a vote counts as often as its first unit was drawn, times as often as its second [Owen07]_.
+    """Resamples in which a vote's count is the product of the draws of its first and its second unit [Owen07]_.
 
     `draws` are those of the first kind; `cells` and `starts` are empty: no vote is a unit.
 

@@ -18,7 +18,7 @@ _HUGE, _TINY = 1e100, 1e-100
 
 
 def votes_counted(frame: pl.LazyFrame, gone: str, noun: str) -> int:
-    """Return how many votes the rows of a table with a column ``count`` are; 0 if it has no numbers.
+    """Return the number of votes of a table's rows with a column ``count``; 0 without numbers in it.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def _number(name: str) -> pl.Expr:
 
 
 def weightless(name: str) -> pl.Expr:
-    """Return in which rows a column of weights is 0."""
+    """Return whether a weight is 0, for each row."""
     return (_number(name) == 0).fill_null(False)
 
 

@@ -56,7 +56,7 @@ class TimedCounts:
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def born(self) -> NDArray[np.int64]:
-        """Return the time at which each item was first judged, shape (m,)."""
+        """Return the time of the first judgment of each item, shape (m,)."""
         found = np.full(self.m, len(self))
         for items in (self.first, self.second):
             np.minimum.at(found, items, self.times)
@@ -128,7 +128,7 @@ class SequentialAggregator(ComparisonAggregator):
 
     @abstractmethod
     def start(self, m: int) -> NDArray[np.float64]:
-        """Return the state in which nothing was learned, shape (m, s)."""
+        """Return the state before any judgment, shape (m, s)."""
 
     @abstractmethod
     def ratings(self, state: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,7 +137,7 @@ class SequentialAggregator(ComparisonAggregator):
     def margins(
         self, state: NDArray[np.float64], first: NDArray[np.int32], second: NDArray[np.int32], time: int
     ) -> NDArray[np.float64]:
-        """Return by how much one item is expected to win over another, shape (k,): odd in the two.
+        """Return the predicted margin of one item over another, shape (k,): odd in the two.
 
         By default the difference of their ratings.
 
@@ -155,7 +155,7 @@ class SequentialAggregator(ComparisonAggregator):
 
     @abstractmethod
     def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
-        """Learn from all votes of one time together, in place; their order means nothing.
+        """Update the state in place by all votes of one time together; their order has no effect.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class SequentialAggregator(ComparisonAggregator):
         """
 
     def history(self, counts: TimedCounts) -> ScoreHistory:
-        """Return the scores of all times, each from all judgments, those after it too; optional.
+        """Return the scores of all times, each from all judgments, earlier and later; optional.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class ScoreAggregator(Aggregator):
 
     @classmethod
     def defect(cls) -> str:
-        """Return what is missing, or there twice; see `Component.defect`."""
+        """Return an error text for missing or duplicate formulas; see `Component.defect`."""
         own = [name for name in ("cells", "from_scores") if getattr(cls, name) is not vars(ScoreAggregator)[name]]
         if len(own) != 1:
             return "it has cells and from_scores, two formulas" if own else "it has neither cells nor from_scores"
@@ -231,7 +231,7 @@ class ScoreAggregator(Aggregator):
         return cls.from_scores is ScoreAggregator.from_scores
 
     def cells(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what each cell gives each system, shape (R, T, S); its mean over seeds and tasks is the score.
+        """Return each cell's contribution to each system, shape (R, T, S); its mean over seeds and tasks is the score.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class ScoreAggregator(Aggregator):
     def resampled_scores(
         self, values: NDArray[np.float64], of_seeds: NDArray[np.float64], of_tasks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return `from_scores` of B resamples, shape (B, S); nan in a row where there are no scores.
+        """Return `from_scores` of B resamples, shape (B, S); a row without scores is nan.
 
         Parameters
         ----------

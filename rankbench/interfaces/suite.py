@@ -100,7 +100,7 @@ class Contrast(Record):
 
 
 class _OfAKind(Record):
-    """A table whose other keys are the parameters of the kind that it names; whoever knows the kinds checks them."""
+    """A table with a kind and the kind's parameters as its other keys, which the kind checks."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -108,7 +108,7 @@ class _OfAKind(Record):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The keys that are of its kind, as they are written."""
+        """The keys that belong to its kind, as written."""
         return dict(self.model_extra or {})
 
 
@@ -138,7 +138,7 @@ class Claim(_OfAKind):
 
 
 def matches(label: str, patterns: Sequence[str]) -> bool:
-    """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
+    """Return whether a label matches one of `patterns`; ``*`` matches any text."""
     return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
 
 
@@ -333,7 +333,7 @@ class SuitePart(NamedTuple):
     n: tuple[int, ...] = ()
 
     def takes(self, experiment: str, label: str, n: int, *, default: bool = True) -> bool:
-        """Return whether a contender at an n is selected; `default` says it of an n where none was asked for."""
+        """Return whether a contender at an n is selected; `default` decides if no n was selected."""
         return (n in self.n if self.n else default) and in_gate(self.only, experiment, label)
 
     def of_suite(self, suite: Suite) -> Suite:

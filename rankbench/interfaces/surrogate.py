@@ -52,7 +52,7 @@ class ScoreSurrogate(Surrogate):
 
     @abstractmethod
     def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn a score structure, shape (m,), into what alpha is fitted to, shape (m,)."""
+        """Return the vector that alpha is fitted to, shape (m,), from a score structure, shape (m,)."""
 
     @abstractmethod
     def value_and_gradient(
@@ -87,7 +87,7 @@ class ScoreSurrogate(Surrogate):
         return None
 
     def exact_rule(self) -> Mapping[str, object] | None:
-        """Return how `exact` makes terms of a structure, by a rule of docs/reference/certificate-format.md, or None.
+        """Return the rule of docs/reference/certificate-format.md by which `exact` makes terms of a structure, or None.
 
         A checker follows a rule by itself; without one it takes the terms on trust.
 
@@ -152,14 +152,14 @@ class PairwiseSurrogate(Surrogate):
         return None
 
     def exact_edge(self, weight: Fraction) -> tuple[Fraction, Fraction] | None:
-        """Return factor and offset of an edge with this weight > 0, as `edges` does, or None: they are not rational.
+        """Return factor and offset of an edge with this weight > 0, as `edges` does, or None if they are irrational.
 
         .. versionadded:: 0.1
         """
         return (weight, Fraction(0)) if self.linear else None
 
     def exact_rule(self) -> Mapping[str, object] | None:
-        """Return how weights become factors and offsets, by a rule of docs/reference/certificate-format.md, or None.
+        """Return the rule of docs/reference/certificate-format.md for factors and offsets of weights, or None.
 
         A checker follows a rule by itself; without one it takes the terms on trust.
 
@@ -176,7 +176,7 @@ class PairwiseSurrogate(Surrogate):
         return pairwise_terms(m, {pair: edge for pair, edge in edges.items() if edge is not None}, phi)
 
     def edges_kernel(self) -> Kernel | None:
-        """Return the compiled `edges` (`WEIGH`), asked for unless `linear`, or None: interpreted."""
+        """Return the compiled `edges` (`WEIGH`), or None: interpreted. Not called if `linear`."""
         return None
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel | None] | None:

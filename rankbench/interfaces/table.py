@@ -126,7 +126,7 @@ class TableKind(Component):
 
     @classmethod
     def defect(cls) -> str:
-        """Return what is wrong with the columns; see `Component.defect`."""
+        """Return an error text for wrong columns; see `Component.defect`."""
         if cls.columns[:1] != (QUERY,):
             return f"columns is {cls.columns!r}, not a tuple of names that begins with {QUERY!r}"
         if not all(isinstance(shape, tuple) and shape for shape in cls.shapes):
@@ -137,7 +137,7 @@ class TableKind(Component):
         return ""
 
     def missing(self, names: Collection[str]) -> list[str]:
-        """Return the columns that such a table must have and that are not among these."""
+        """Return the required columns that are missing among these."""
         return [name for name in self.columns if name not in names]
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
@@ -167,7 +167,7 @@ class TableKind(Component):
 
     @abstractmethod
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
-        """Return what makes a check for one pass over a table: as `functools.partial` of a class does.
+        """Return a factory of checks for one pass over a table: a class, with `functools.partial`.
 
         A lazy frame may be collected more than once, each time with a new check. Here only columns and their types
         are looked at; rows are checked where they pass by.
@@ -205,5 +205,5 @@ class TableKind(Component):
         return table
 
     def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
-        """Return what ``rankbench data describe`` says beside the numbers of rows and queries, by name."""
+        """Return facts for ``rankbench data describe`` beside the numbers of rows and queries, by name."""
         return {}

@@ -130,7 +130,7 @@ class RawTable:
 
     @contextmanager
     def located(self, column: str | None = None) -> Iterator[None]:
-        """Name the file, and the column where it is given, in errors of what is found inside; see `reading`."""
+        """Add the file, and the column if given, to errors raised inside; see `reading`."""
         with self.reading():
             try:
                 yield
@@ -153,7 +153,7 @@ class RawTable:
 
 @dataclass(frozen=True, eq=False)
 class ReadTable:
-    """A table whose columns have been read as a reading says: what `TableKind.read` returns.
+    """A table with its columns read as a reading says: the result of `TableKind.read`.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class TableCheck:
         return pl.DataFrame([self.cast(frame[name], dtype) for name, dtype in self.schema.items()], schema=self.schema)
 
     def end(self) -> None:
-        """Check what can be known only after the last row."""
+        """Check all that is known only after the last row."""
         if self.rows == 0 and not self.raw.filtered:
             raise InputError("the table has no rows", path=self.path)
 
@@ -290,7 +290,7 @@ class TableCheck:
         return number.cast(pl.Int64).alias("count")
 
     def judge(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the column ``judge``; an empty name is a missing one, which CSV cannot always tell apart."""
+        """Return the column ``judge``; an empty name counts as missing, as CSV may not distinguish the two."""
         judge = frame["judge"]
         if judge.dtype.is_nested():
             what = f"the column holds {str(judge.dtype)[:QUOTED]}; names must be texts or whole numbers"
@@ -335,7 +335,7 @@ def with_null(names: pl.Series) -> pl.Series:
 
 
 def not_whole(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return which floats of a column are no whole number, or may stand for several; NaN is a missing one."""
+    """Return whether a float is no whole number, or too large to be exact, for each row; NaN is missing."""
     value, exact = pl.col(name), 2.0**24 if dtype == pl.Float32 else EXACT_BELOW
     return value.is_not_nan() & ~((value == value.round()) & (value.abs() < exact))
 
