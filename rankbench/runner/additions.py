@@ -20,7 +20,7 @@ SOLVERS = ("newton", "lbfgs", "composite")
 
 
 def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extra: Sequence[str]) -> list[Experiment]:
-    """Return the experiments with what is to be added, wherever it fits.
+    """Return the experiments with the additions in each experiment that they fit.
 
     ``CONTENDER``
         Competes in every experiment whose contenders are of its kind. Where the experiment tunes grids, a list of
@@ -55,7 +55,7 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
 
 
 def _reason(text: str, addition: Component | Spec, protocols: Sequence[Protocol], misfits: Sequence[str]) -> str:
-    """Return why an addition fits nowhere: as the kind of component that has its name sees it, if any has."""
+    """Return the reason why an addition fits no experiment, of the kind of component that has its name if any."""
     if isinstance(addition, Spec):
         named = [kind for kind in KINDS if addition.name in manager.names(kind)]
         misfits = [why for one, why in zip(protocols, misfits, strict=True) if one.contender in named] or misfits
@@ -113,7 +113,7 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component) ->
 
 
 def _swapped(point: Component, component: Component) -> tuple[Spec, dict[str, Spec]]:
-    """Return a contender's spec with a component in the place of its own, and what differs.
+    """Return a contender's spec with one component replaced, and the parameters that differ.
 
     Raises
     ------

@@ -43,12 +43,12 @@ _running: dict[int, tuple[float, BlockTask]] = {}
 
 
 def mark_started(task: BlockTask) -> None:
-    """Say that a block, or a part of it, is being computed."""
+    """Mark a block, or a part of it, as started."""
     _running[id(task)] = time.monotonic(), task
 
 
 def mark_finished(task: BlockTask) -> None:
-    """Say that it is not any more."""
+    """Mark the block as finished."""
     _running.pop(id(task), None)
 
 
@@ -59,7 +59,7 @@ def running_blocks() -> list[tuple[float, BlockTask]]:
 
 
 def longest_running() -> str:
-    """Say which contenders' block has been running for longest; empty if that is not long."""
+    """Return a text on the contenders whose block has been running longest; empty if that is not long."""
     seconds, task = max(running_blocks(), key=lambda each: each[0], default=(0.0, None))
     if task is None or seconds < _LONG:
         return ""
@@ -90,14 +90,14 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
 
 
 def _executed(prepared: Prepared, task: BlockTask) -> dict[str, CellResult]:
-    """Return what a protocol, which may be third-party code, says of each cell."""
+    """Return the results of the protocol, which may be third-party code, by cell."""
     return {cell.cell: cell for cell in prepared.protocol.execute(prepared, replace(task, cells=dict(task.cells)))}
 
 
 def _checked(
     found: Mapping[str, CellResult], cell: str, metrics: tuple[str, ...], sizes: Mapping[Split, int]
 ) -> CellResult:
-    """Return one cell's result in plain types, which the store takes, or raise what is wrong with it."""
+    """Return one cell's result in plain types for the store, or raise an error on it."""
     if cell not in found:
         raise ContenderFailed("the protocol gave no result")
     said = found[cell]
@@ -115,7 +115,7 @@ def _checked(
 
 
 def _real(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers as floats; a `TypeError` where they are not real."""
+    """Return numbers as floats; a `TypeError` unless they are real."""
     return np.asarray(values).astype(np.float64, casting="safe", copy=False)
 
 
@@ -154,7 +154,7 @@ class BlockJob:
     again: bool = False
 
     def after(self, lost: LostProcess) -> list[BlockJob]:
-        """Return what is to be run instead, after a worker was lost with it.
+        """Return the jobs to run instead of this one, after its worker was lost.
 
         Contenders of plugins are run one by one, so that the guilty one is named. Built-in contenders
         whose worker died are run once more: it may have been killed from outside.
@@ -197,7 +197,7 @@ def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[Blo
 def place_tasks(
     tasks: Iterable[BlockTask], sources: Sequence[Prepared]
 ) -> tuple[list[BlockTask], list[BlockJob], list[BlockResult]]:
-    """Say where tasks may run: the same place whatever the number of workers.
+    """Divide tasks into this process's, workers' and refused ones, the same for any number of workers.
 
     Returns
     -------

@@ -119,7 +119,7 @@ def _sums(ladders: list[_Ladder]) -> list[float]:
 
 
 def _alike(prepared: Prepared, task: BlockTask) -> tuple[object, ...]:
-    """Return what blocks have in common whose time their n tells."""
+    """Return a key of blocks whose time depends on n alone."""
     units = sum(map(len, prepared.units.values())).bit_length()
     return type(prepared.protocol), task.metrics, units, tuple(found.text for found in task.cells.values())
 
@@ -136,14 +136,14 @@ class Measured(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A part of a block to be measured: whose contenders, what share of the judgments."""
+    """A part of a block to be measured: some contenders, and a share of the judgments."""
 
     task: BlockTask
     share: float
 
 
 class _Ladder:
-    """Parts of a block, each larger than the last one, and what they took: they tell the time of blocks like it.
+    """Parts of a block, each larger than the last one, and their times, from which times of similar blocks follow.
 
     Contenders of a block share work, so that all of them are measured together: fewer only where these take too long.
 
@@ -177,7 +177,7 @@ class _Ladder:
         return self.taken[max(self.taken)]
 
     def add(self, cost: Measured | LostProcess | None) -> None:
-        """Take the cost of the first of the parts; None: its contenders failed, and some take no block as small."""
+        """Add the cost of the first of the parts; None: its contenders failed, perhaps as the block is too small."""
         task, share = self.parts.pop(0)
         if isinstance(cost, LostProcess):
             return

@@ -60,7 +60,7 @@ def run_in_pool(
 
 
 def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None:
-    """Compile what blocks need, on a smaller one of each source: once here, not in every worker."""
+    """Compile all that blocks need on a smaller block of each source, here and not in every worker."""
     for index, task in sorted({task.source: task for task in reversed(tasks)}.items()):
         # Third-party code could take this process down.
         protocol, own = sources[index].protocol, without_third_party(task)

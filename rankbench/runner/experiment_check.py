@@ -34,7 +34,7 @@ class CheckedExperiment(NamedTuple):
 
 
 def check_suite(suite: Suite, *, own_data: bool = True) -> None:
-    """Refuse a suite that names what is not there or does not fit: before a run, and before data are read.
+    """Raise if a suite has unknown or ill-fitting names: before a run, and before data are read.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def check_suite(suite: Suite, *, own_data: bool = True) -> None:
 
 @contextmanager
 def _named(experiment: Experiment) -> Iterator[None]:
-    """Name an experiment in errors of what is found inside."""
+    """Add the experiment's name to errors raised inside."""
     try:
         yield
     except SpecError as error:
@@ -147,7 +147,7 @@ def _judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, .
 
 
 def _check_labels(experiment: Experiment, labels: set[str]) -> None:
-    """Refuse figures and claims about contenders that there are not, and claims about n that there are not."""
+    """Raise if figures or claims name unknown contenders, or claims unplanned n."""
     patterns = [p for figure in experiment.figures for p in figure_kind(figure).patterns()]
     patterns += experiment.oracles
     named = [pattern for pattern in patterns if not any(matches(label, [pattern]) for label in labels)]

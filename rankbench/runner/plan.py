@@ -162,7 +162,7 @@ def _settled(
     prepared: Prepared,
     part: SuitePart,
 ) -> Experiment:
-    """Return an experiment with its losses as they are called everywhere, its oracles, and the n that are planned."""
+    """Return an experiment with canonical names of losses, with its oracles and its planned n."""
     canonical = dict(zip(experiment.losses, metrics, strict=True))
     margin = {canonical[text]: value for text, value in experiment.margin.items()}
     told = prepared.protocol.teaches_labels
@@ -175,7 +175,7 @@ def _settled(
 
 
 def _smaller(experiment: Experiment, prepared: Prepared) -> Iterator[str]:
-    """Yield sentences on what the data make smaller than an experiment asks for."""
+    """Yield sentences on quantities that the data make smaller than an experiment asks for."""
     yield from prepared.reduced
     sizes = {n: prepared.scaled(n) for n in experiment.n}
     if prepared.protocol.counts and (fewer := {n: scaled for n, scaled in sizes.items() if scaled < n}):
@@ -188,7 +188,7 @@ def _smaller(experiment: Experiment, prepared: Prepared) -> Iterator[str]:
 
 
 def _strangers_of(prepared: Prepared) -> set[str]:
-    """Return the plugins that have a part in what is drawn: in the protocol, the data set, or in how it is read."""
+    """Return the plugins of the protocol, the data set and its readers."""
     from rankbench.logs.log_dataset import read_by
 
     data = [prepared.dataset, *read_by(prepared.dataset)] if prepared.dataset is not None else []
@@ -196,7 +196,7 @@ def _strangers_of(prepared: Prepared) -> set[str]:
 
 
 def _check_size(chosen: Sequence[tuple[Experiment, Prepared, CheckedExperiment]]) -> None:
-    """Refuse what would not fit into memory, before any of it is made."""
+    """Raise if cells would not fit into memory, before any is made."""
     cells = sum(
         prepared.repetitions(n, experiment.repetitions)
         for experiment, prepared, found in chosen

@@ -180,7 +180,7 @@ def _prepared(
 
 
 def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
-    """Return what a protocol prepares; protocol and data set may be third-party code.
+    """Return the prepared protocol; protocol and data set may be third-party code.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
 
 
 def _own(experiment: str, text: str, protocol: Protocol, refusals: Sequence[str]) -> Dataset:
-    """Return the suite's own data set of an experiment; `refusals` say why it does not take those that were given."""
+    """Return the suite's own data set of an experiment; `refusals` are the errors of given data sets."""
     if not text and refusals:
         raise SpecError(f"experiment {experiment!r}: {'; '.join(refusals)}")
     if not text:
@@ -250,7 +250,7 @@ _LENGTH = 8
 
 
 def write_shared(sources: Sequence[Prepared], file: BinaryIO) -> None:
-    """Write what blocks are drawn from: every array once, in NumPy's format, then a JSON text of the rest."""
+    """Write the data of blocks: every array once, in NumPy's format, then a JSON text of the rest."""
     written: dict[int, int] = {}
     facts = []
     for prepared in sources:
@@ -274,13 +274,13 @@ def write_shared(sources: Sequence[Prepared], file: BinaryIO) -> None:
 
 @cache
 def _plain_fields() -> dict[str, TypeAdapter[Any]]:
-    """Return what reads and writes each plain field of `Prepared`: whatever fields it will have."""
+    """Return the JSON adapter of each plain field of `Prepared`."""
     hints = get_type_hints(Prepared)
     return {field.name: TypeAdapter(hints[field.name]) for field in fields(Prepared) if field.name not in _OBJECTS}
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON writes, of a metric, a mapping or a NumPy scalar."""
+    """Return a metric, a mapping or a NumPy scalar as a value for JSON."""
     if isinstance(value, Metric):
         return asdict(value)
     return dict(value) if isinstance(value, Mapping) else value.item()
@@ -288,7 +288,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def shared(sources: list[Prepared]) -> Iterator[Path]:
-    """Write what blocks are drawn from to a temporary file that workers map into memory.
+    """Write the data of blocks to a temporary file that workers map into memory.
 
     So does this process: sources with mapped arrays take the place of those in the list, whose memory is free
     when nobody else holds them.
@@ -304,7 +304,7 @@ def shared(sources: list[Prepared]) -> Iterator[Path]:
 
 
 def spec_of(dataset: Dataset | None) -> str:
-    """Return the spec by which a worker makes the data set again; empty if it cannot.
+    """Return the spec by which a worker makes the data set again, or ``""``.
 
     A data set that is not registered (a file of one's own, an object made in a script) is
     known to the parent process alone; its blocks have all that they need in the arrays.
@@ -315,7 +315,7 @@ def spec_of(dataset: Dataset | None) -> str:
 
 
 def open_shared(place: str | Path, source: int) -> Prepared:
-    """Open one of what `write_shared` wrote, its arrays mapped read-only.
+    """Open a source written by `write_shared`, with its arrays mapped read-only.
 
     Equal to what was written in every field, but for a data set that `spec_of` has no word
     for: it is None.

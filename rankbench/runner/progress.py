@@ -34,7 +34,7 @@ _Kind: TypeAlias = tuple[int, int, tuple[str, ...], str]
 
 
 class Heartbeat:
-    """Prints a line every half minute as long as it is entered; nothing of what takes less.
+    """Context manager that prints a line every 30 seconds.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class Work:
         self._busy, self._since = 0.0, time.monotonic()
 
     def advance(self, cell: str, share: float) -> None:
-        """Take up that a share of a cell's work is done: all but a rest, which the result does."""
+        """Record that a share of a cell's work is done, below 1 until the cell has a result."""
         if cell in self._share:
             self._share[cell] = max(self._share[cell], min(self._share[cell] + share, _ALMOST))
 
     def done(self, block: BlockResult) -> None:
-        """Take up a result, and what each of its contenders took, about."""
+        """Record a result and the average time of its contenders."""
         self._busy += block.seconds
         for cell in block.cells:
             self._share[cell.cell] = 1.0
@@ -116,7 +116,7 @@ class Work:
         return f"{finished} of {count_text(self._blocks, 'block')}"
 
     def left(self) -> float | None:
-        """Return seconds that are left; None: nothing is left, or nobody knows them within a factor of two.
+        """Return the seconds left; None if nothing is left or the estimate is uncertain by a factor of two.
 
         A contender takes as long as it took last, on another repetition of its block. Where the times before these
         give another sum by more than a factor of two, or there are none, the time is not known.
@@ -142,7 +142,7 @@ class Work:
 
 
 class Progress:
-    """Is told how a run goes, and shows nothing of it."""
+    """Receives the progress of a run, and shows nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -151,26 +151,26 @@ class Progress:
         return None
 
     def start(self, tasks: Sequence[BlockTask], reused: int) -> None:
-        """Say that blocks are to be computed and `reused` are there already."""
+        """Start with the blocks to compute; `reused` are computed already."""
 
     def advance(self, cell: str, share: float) -> None:
-        """Say that a share of a cell's work is done, which belongs to a block without a result; any thread says it."""
+        """Record a done share of a cell's work, in a block without a result; called in any thread."""
 
     def done(self, block: BlockResult) -> None:
-        """Say that a block, or a part of one, has a result."""
+        """Record the result of a block, or of a part of one."""
 
     def show(self, partial: RenderableType) -> None:
         """Show a first, partial leaderboard."""
 
     def say(self, text: str) -> None:
-        """Say what happens now."""
+        """Show the current step."""
 
     def warn(self, text: str) -> None:
-        """Say what the user should know before the run goes on, and should still see after it."""
+        """Show a warning that stays visible while the run goes on."""
 
 
 class _Bars(Bars):
-    """Bars that ask how far the work is when they are drawn: steps may be many, and each would go through all cells."""
+    """Bars that compute their state only when drawn: steps may be many, and each would go through all cells."""
 
     def __init__(self, asked: Callable[[], tuple[str, float]], console: Console) -> None:
         self._asked = asked
@@ -178,7 +178,7 @@ class _Bars(Bars):
         super().__init__(*columns, console=console, disable=not console.is_terminal, refresh_per_second=_DRAWN)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Return the bars as they are now."""
+        """Return the bars in their current state."""
         for task in self.tasks:
             description, share = self._asked()
             self.update(task.id, description=description, completed=share)

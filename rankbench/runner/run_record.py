@@ -57,7 +57,7 @@ def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
 
 
 def _short_name(dataset: Dataset) -> str:
-    """Return what a data set is called in a folder's name."""
+    """Return the name of a data set in a folder's name."""
     if not isinstance(dataset, LogDataset):
         return str(dataset)
     if isinstance(dataset.log, Dataset):
@@ -66,7 +66,7 @@ def _short_name(dataset: Dataset) -> str:
 
 
 def _belongs(folder: Path, made: Planned) -> bool | None:
-    """Return whether a folder's results are of this suite and of these contents; None if it holds none."""
+    """Return whether a folder's results are of this suite and these contents; None without results."""
     if not (folder / FILE).exists():
         return None
     with Journal(folder) as journal:
@@ -108,13 +108,13 @@ def check_folder(journal: Journal, made: Planned) -> None:
 
 
 def _same_data(held: SuiteRecord, made: Planned) -> bool:
-    """Return whether results are of this suite on data of these names, some or all of them."""
+    """Return whether results are of this suite on data of the same names, some or all of them."""
     there, wanted = set(_fingerprints(held)), {*_wanted(made), *made.others.values()}
     return held.name == made.plan.suite.name and (there <= wanted or wanted <= there)
 
 
 def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
-    """Say that a folder's results are not taken since other code made them, and which; empty if they are.
+    """Return a text on the code changes since a folder's results, which are not reused then; empty without any.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
 
 
 def _fingerprints(held: SuiteRecord) -> dict[tuple[str, str], str]:
-    """Return what a journal's sources were made from: protocol's name and data set to sha256."""
+    """Return the fingerprints of a journal's sources: protocol's name and data set to sha256."""
     return {(source.protocol.partition(":")[0], source.dataset): source.fingerprint for source in held.sources}
 
 
@@ -158,7 +158,7 @@ def _changed(held: SuiteRecord, made: Planned) -> list[tuple[str, str, str]]:
 
 
 def _sha256(made: Planned) -> str:
-    """Return the sha256 of a run's data; of their sums, if they are several."""
+    """Return the sha256 of a run's data; of several data sets, the sha256 of their sums."""
     sums = sorted({source.fingerprint for source in made.sources if source.dataset is not None})
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
 
@@ -168,7 +168,7 @@ LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
 
 def suite_record(made: Planned) -> dict[str, Any]:
-    """Return what the journal keeps about the suite, see `rankbench.store.records.SuiteRecord`."""
+    """Return the journal's record of the suite, see `rankbench.store.records.SuiteRecord`."""
     suite = made.plan.suite
     return {
         **{key: getattr(suite, key) for key in ("name", "title", "asks", "seed")},
@@ -188,7 +188,7 @@ def suite_record(made: Planned) -> dict[str, Any]:
 
 
 def _versions(made: Planned) -> dict[str, str]:
-    """Return the versions of libraries, of what contenders declare to be computed by, and of plugins."""
+    """Return the versions of libraries, of packages that contenders declare, and of plugins."""
     contenders = {id(contender): contender for task in made.plan.tasks for contender in task.cells.values()}
     packages = {name for one in contenders.values() for point in one.points for name in point.all_packages()}
     plugins = {name for name in made.plan.plugins if plugin_digest(name)}  # the others are modules of a script
@@ -235,7 +235,7 @@ def _bound(edge: float) -> float | None:
 def run_facts(
     made: Planned, record: dict[str, Any], computed: int, workers: int, seconds: dict[str, float]
 ) -> dict[str, Any]:
-    """Return what goes into ``run.json``: what ran, on what, with what, and how long it took.
+    """Return the contents of ``run.json``: contenders, data, versions and times.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def run_facts(
 
 
 def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers: int) -> None:
-    """Refuse blocks that need more memory or disk than there is, before the first one begins.
+    """Raise if blocks need more memory or disk space than available, before the first one begins.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
 
 
 def environment() -> dict[str, Any]:
-    """Return where and with what a program runs.
+    """Return versions, libraries, plugins and machine that a program runs with.
 
     ``rankbench``, ``python`` and ``platform`` are versions, ``libraries`` those of rankbench's dependencies and of
     llvmlite, ``plugins`` those of distributions of third parties. Equal ``cpu_class`` and equal ``code_digest`` give

@@ -102,7 +102,7 @@ class Worker:
         timeout: float,
         advance: Callable[[str, float], None] | None = None,
     ) -> None:
-        """Have it call a function; function, arguments and result are pickled.
+        """Send a function to call; function, arguments and result are pickled.
 
         Parameters
         ----------
@@ -152,14 +152,14 @@ class Worker:
         return True
 
     def call(self, function: Callable[..., Any], *arguments: Any, timeout: float) -> Any:
-        """Return what a function returns there, or a `LostProcess`; see `send`."""
+        """Call a function in the worker, and return its result or a `LostProcess`; see `send`."""
         self.send(function, *arguments, timeout=timeout)
         while not self.done():
             wait([self.connection], _LOOK)
         return self.result
 
     def end(self) -> int:
-        """End it and what it has started; return its exit code."""
+        """End the process and its children; return its exit code."""
         self._end()
         self.connection.close()
         return self._process.wait()
@@ -177,7 +177,7 @@ def _end_session(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve(descriptor: int) -> NoReturn:
-    """Call what the parent process sends until it closes the connection or is gone; this is a worker process."""
+    """Call functions sent by the parent process, as a worker, until the connection closes."""
     exit_with_parent(os.getppid())
     os.set_inheritable(descriptor, False)
     collect_seldom()
@@ -198,7 +198,7 @@ def serve(descriptor: int) -> NoReturn:
 
 
 class _Shares(dict[str, float]):
-    """Shares of cells' work that a worker process has done since it said so last."""
+    """Shares of cells' work that a worker process has done since its last message."""
 
 
 class _Telling:
@@ -208,7 +208,7 @@ class _Telling:
         self._parent, self._shares, self._last = parent, _Shares(), time.monotonic()
 
     def advance(self, cell: str, share: float) -> None:
-        """Add up a share, and send what there is if that has not been done for a while."""
+        """Add up a share, and send all shares unless some were sent just before."""
         self._shares[cell] = self._shares.get(cell, 0.0) + share
         if (now := time.monotonic()) - self._last > _LOOK:
             self._parent.send(self._shares)
@@ -216,7 +216,7 @@ class _Telling:
 
 
 def run_sent(file: Path, sent: SentTask, advance: Callable[[str, float], None] = untold) -> BlockResult:
-    """Compute a block in a worker process; a contender that cannot be made there is a failure.
+    """Compute a block in a worker process; a contender that cannot be made there is a failed cell.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def run_sent(file: Path, sent: SentTask, advance: Callable[[str, float], None] =
 
 
 def received(file: Path, sent: SentTask) -> tuple[Prepared, BlockTask, list[CellResult]]:
-    """Return what a block is drawn from, its task, and results of contenders that cannot be made; see `run_sent`."""
+    """Return a block's source, its task, and results of contenders that cannot be made; see `run_sent`."""
     made = {cell: guarded(partial(contender, base_of(kind), parse(text))) for cell, (kind, text) in sent.cells.items()}
     cells = {cell: found for cell, found in made.items() if isinstance(found, Contender)}
     lost = [failed(cell, found) for cell, found in made.items() if isinstance(found, Exception)]
@@ -291,7 +291,7 @@ class WorkerPool:
         worker.send(run_sent, self._file, sent, timeout=self._timeout, advance=job.task.advance)
 
     def _taken(self, worker: Worker) -> Iterator[BlockResult]:
-        """Yield what a worker's job came to, and give the worker another one."""
+        """Yield the results of a worker's job, and give the worker another job."""
         job, found = self._busy.pop(worker), worker.result
         mark_finished(job.task)
         if isinstance(found, BlockResult):
