@@ -77,7 +77,7 @@ class Counter:
             self.waiting.append((self.threads[turn].submit(self.shares[turn].add, chunk, m), first, chunk))
 
     def settle(self) -> None:
-        """Wait for all that was added; see `add` for what is raised."""
+        """Wait for all that was added; errors as in `add`."""
         while self.waiting:
             self._settle_first()
 
@@ -92,7 +92,7 @@ class Counter:
             raise row_error(chunk, bad, self.first + first + bad + 1, self.names())
 
     def total(self, m: int) -> SortedPairs:
-        """Return the sums over all chunks; see `add` for what is raised."""
+        """Return the sums over all chunks; errors as in `add`."""
         self.settle()
         if tables := only_tables(self.shares):
             return tables[0].run(tables[1]).padded(m)
@@ -104,7 +104,7 @@ class Counter:
 
 
 def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[str]) -> InputError:
-    """Return what is wrong with judgment `bad` of some pieces, which is the log's `row`, from 1."""
+    """Return the error on judgment `bad` of some pieces, which is the log's `row`, from 1."""
     t = bad
     for piece in pieces:
         if t < len(piece):
@@ -122,7 +122,7 @@ def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[st
 
 
 def pair_counts(run: SortedPairs, items: list[str], judgments: int, weighted: bool) -> PairCounts:
-    """Return a run as what users see."""
+    """Return a run as `PairCounts`."""
     forward, backward = np.ascontiguousarray(run.cells[:, 0]), np.ascontiguousarray(run.cells[:, 1])
     ties = np.ascontiguousarray(run.cells[:, 2]) if run.cells.shape[1] > 2 else np.zeros(len(forward))
     return PairCounts(items, run.starts, run.high, forward, backward, ties, judgments, weighted)
@@ -204,7 +204,7 @@ def _size(winners: NDArray[np.int64], losers: NDArray[np.int64], m: int | None, 
 
 
 def _indices(rows: NDArray[np.int64], m: int) -> NDArray[np.int32]:
-    """Return indices as the kernels take them; what does not fit becomes -1, which they refuse."""
+    """Return indices as int32 for the kernels; indices out of range become -1, which they refuse."""
     if rows.dtype == np.int32:
         return np.ascontiguousarray(rows, np.int32)
     return np.where((rows >= 0) & (rows < m), rows, -1).astype(np.int32)

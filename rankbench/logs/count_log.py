@@ -92,7 +92,7 @@ def count_frame(
 
 
 def parts(stream: LogStream) -> Iterator[LogPart]:
-    """Yield what is counted in each part of a log, one at least.
+    """Yield the counts of each part of a log, at least one part.
 
     Judgments without weights are counted to whole numbers, the same in any order: such a log is
     one part, unless it is counted by judge (how many judges a part may have is limited).
@@ -111,7 +111,7 @@ def parts(stream: LogStream) -> Iterator[LogPart]:
 
 
 def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]) -> LogPart | None:
-    """Count some chunks; None if there are none left."""
+    """Return the counts of some chunks; None without chunks."""
     codes, begin, votes = stream.items, stream.rows, stream.votes
     codes.restart()
     stream.uneven = False
@@ -151,7 +151,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
 
 
 def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:
-    """Return the sums of a whole chunk: in which pieces it came must not change them."""
+    """Return the sums of a whole chunk, independent of its division into pieces."""
     pieces = [piece for piece, _ in chunk]
     judges = [who for _, who in chunk if who is not None]
     whole = LogPiece(
@@ -255,7 +255,7 @@ def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Count
 
 
 def _joined(a: Counted, b: Counted) -> Counted:
-    """Sum up two neighbors; what is wrong with the earlier one comes first."""
+    """Return the sum of two neighbors, or the earlier one's error."""
     if isinstance(a, LogPart) and isinstance(b, LogPart):
         return joined_parts(a, b)
     return b if isinstance(a, LogPart) else a

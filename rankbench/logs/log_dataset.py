@@ -28,7 +28,7 @@ from rankbench.plugin.manager import get, reference
 
 
 class LogDataset(Dataset):
-    """A log as a data set: a file, several files, an address, or what a filter keeps of a log; it is not registered.
+    """A log as a data set: a file, several files, an address, or a filtered log; it is not registered.
 
     Only the process that made it knows the path: results name the file and have its sha256. Where its reader is not
     the one that would be chosen, or its columns were told, they say so: ``votes.csv:columns="left=x,right=y"``; of a
@@ -75,7 +75,7 @@ class LogDataset(Dataset):
         return raw_remote(self.log, raw_fetched(self.log), self.columns)
 
     def kept(self) -> RawLog:
-        """Return what the filter keeps of the log, before its columns are read."""
+        """Return the log's rows that the filter keeps, before its columns are read."""
         return self.raw.filtered(self.keep) if self.keep else self.raw
 
     @cached_property
@@ -96,7 +96,7 @@ class LogDataset(Dataset):
         return self.opened.table.name
 
     def scan(self) -> pl.LazyFrame:
-        """Return the table; see `Dataset.scan`. It is looked through once; `fingerprint` says if a file changed."""
+        """Return the table; see `Dataset.scan`. It is checked once; `fingerprint` raises if a file changed."""
         return self.opened.frame
 
     def scan_as(self, columns: str) -> pl.LazyFrame:
@@ -104,13 +104,13 @@ class LogDataset(Dataset):
         return self.raw.opened(columns, self.keep).frame
 
     def assumptions(self) -> list[str]:
-        """Return what a reader must know of the whole log, then how columns were read and how much is left."""
+        """Return the assumptions of the whole log, then notes on its columns and on the rows left."""
         whole = self.log
         own = whole.assumptions() if isinstance(whole, Dataset) and not isinstance(whole, LogDataset) else []
         return [*own, *self.opened.notes]
 
     def fingerprint(self) -> str:
-        """Return the sha256 of the file, of how it was read where that was said or stands beside it, and of the filter.
+        """Return the sha256 of the file, of how it was read if that was stated, and of the filter.
 
         The file is read each time: its size and time of change say nothing about its content. Of an address it is
         the sha256 of the rows as JSON, a line each, and of what was said of columns: a copy of the rows is read.
@@ -142,7 +142,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def read_by(dataset: Dataset) -> list[Component]:
-    """Return the kind of table that a data set is, and the readers of its files: they have a part in what is read."""
+    """Return the kind of a data set's table, and the readers of its files: they take part in reading it."""
     readers: list[Component] = []
     if isinstance(dataset, LogDataset) and isinstance(dataset.log, Dataset):
         return read_by(dataset.log)

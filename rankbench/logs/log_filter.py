@@ -39,7 +39,7 @@ class Filter:
     def from_options(
         cls, where: str = "", without: Iterable[str] = (), without_judge: Iterable[str] = (), min_votes: int = 0
     ) -> Filter:
-        """Return a filter; a single name may stand for a sequence."""
+        """Return a filter; a single name is read as a sequence of one."""
         items, judges = ((one,) if isinstance(one, str) else tuple(one) for one in (without, without_judge))
         return cls(where, items, judges, min_votes)
 
@@ -47,7 +47,7 @@ class Filter:
         return self != Filter()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the parts that were said, as plain values."""
+        """Return the parts that are set, as plain values."""
         said = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         return {name: value for name, value in said.items() if value}
 

@@ -71,7 +71,7 @@ class CategoryCodes:
         return self.named(pl.Series(given[np.argsort(self.number[given])])).to_list()
 
     def order(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the codes that count, in the order in which items are listed."""
+        """Return the codes in use, in the order in which items are listed."""
         names = self.names()
         return np.array(sorted(np.flatnonzero(seen).tolist(), key=names.__getitem__), np.int64)
 

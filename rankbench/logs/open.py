@@ -87,7 +87,7 @@ def open_log(log: Log, *, columns: str = "", reader: str = "", keep: Filter = NO
 def scan(
     log: Log, *, columns: str = "", words: str = "", reading: AnyReading | None = None, reader: str = ""
 ) -> pl.LazyFrame:
-    """Return a log's table in the schema as a lazy frame: nothing is read but what tells columns and words apart.
+    """Return a log's table in the schema as a lazy frame; only the beginning is read, to tell columns and words apart.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def log_at(path: Path, columns: str = "", reader: str | Spec = "") -> LogDataset
 
 
 def named(log: str, columns: str = "", reader: str = "") -> Dataset:
-    """Return what a text names: a file, an address, or a data set.
+    """Return the data set that a text names: a file, an address, or a data set.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogDat
 
 
 def own_log(log: str, *, columns: str = "", reader: str = "", keep: Filter = NO_FILTER) -> Dataset:
-    """Return what a user means by a log: a file (see `log_file`), an address, or the data set of that name.
+    """Return the log that a user names: a file (see `log_file`), an address, or a data set.
 
     With a filter it is a `LogDataset` of it.
 

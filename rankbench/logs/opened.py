@@ -35,12 +35,12 @@ T = TypeVar("T")
 
 
 def no_file() -> None:
-    """Return no sha256: of what is no file."""
+    """Return no sha256, as there is no file."""
 
 
 @dataclass(frozen=True, eq=False)
 class RawLog:
-    """A log whose columns have not been read: of its bytes only what tells their layout.
+    """A log whose columns have not been read; only its layout is known.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class RawLog:
         return OpenedLog(self, columns, keep, kind, frame, parquet, *known)
 
     def filtered(self, keep: Filter) -> RawLog:
-        """Return what a filter keeps of the log."""
+        """Return the log's rows that a filter keeps."""
 
         def table(columns: str, condition: Condition | None) -> CheckedTable:
             found = self.opened(columns, keep)
@@ -196,7 +196,7 @@ class OpenedLog:
 
 
 def _both(told: str, columns: str) -> str:
-    """Return what is told of columns, with what is told besides."""
+    """Return two texts on columns as one reading's text."""
     return Reading.parsed(told).adding(Reading.parsed(columns)).text() if told and columns else told or columns
 
 
@@ -241,7 +241,7 @@ def raw_data_set(dataset: Dataset) -> RawLog:
 
 
 def _unchanged_sha256(path: Path, before: Sequence[tuple[Path, int, int]]) -> str:
-    """Return the sha256 of a file, or of the files of a folder or pattern, which are what they were before.
+    """Return the sha256 of a file, a folder's or a pattern's files; raise if they changed.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def _marks(path: Path) -> list[tuple[Path, int, int]]:
 
 
 def _all_files(path: Path) -> list[Path]:
-    """Return a file, all files of a folder, or those that a pattern means."""
+    """Return a file, all files of a folder, or the files that match a pattern."""
     if path.is_dir():
         return sorted(one for one in path.rglob("*") if one.is_file())
     return part_files(path) if is_pattern(path) else [path]
@@ -323,7 +323,7 @@ _BESIDE = frozenset({"query", "judge", "time", "weight", "count", "tie", "first"
 
 
 def _are_rows(reading: Reading) -> bool:
-    """Return whether each row of votes is a vote as it stands: none is left out, divided, or several."""
+    """Return whether each row is one whole vote: none is left out, divided, or several votes."""
     roles = {role for role, names in reading.columns.items() if any(names)}
     several = any(len(names) > 1 for role, names in reading.columns.items() if role != "ignore")
     other = reading.where or reading.unless or reading.split or reading.once or reading.same
@@ -332,7 +332,7 @@ def _are_rows(reading: Reading) -> bool:
 
 
 def _nameless(column: str, schema: pl.Schema) -> pl.Expr:
-    """Return in which rows a name is missing or empty."""
+    """Return whether a name is missing or empty, for each row."""
     missing = pl.col(column).is_null()
     # Not by `replace`, for which Polars holds all of a column.
     texts = schema[column] in (pl.String, pl.Categorical, pl.Enum)

@@ -65,7 +65,7 @@ class LogRows:
 
 @dataclass(frozen=True)
 class ParquetLog:
-    """Comparisons in Parquet files, one after the other, which nothing has to be done to.
+    """Comparisons in Parquet files, in sequence, that can be counted as they are.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class ParquetLog:
         return pl.scan_parquet([file.path for file in self.files], glob=False)
 
     def frame(self) -> pl.LazyFrame:
-        """Return the whole log; what is in its rows has not been checked, so that times may be texts."""
+        """Return the whole log, its rows unchecked, so that times may be texts."""
         return _read_as(self.raw(), self.reading)
 
     def cut(self, first: int, count: int) -> LogRows:
@@ -152,7 +152,7 @@ def _parquet_file(path: Path) -> ParquetFile:
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a path is called like a Parquet file, or is a folder of shards or of such files."""
+    """Return whether a path is named as a Parquet file, or is a folder of shards or Parquet files."""
     if (path / MANIFEST).is_file():
         return True
     file = part_files(path)[0] if path.is_dir() or is_pattern(path) else path

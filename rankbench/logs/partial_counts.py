@@ -118,7 +118,7 @@ def cluster_counts(found: Cells, counts: PairCounts, rank: NDArray[np.int64], na
 def _listed_keys(
     keys: NDArray[np.int64], rank: NDArray[np.int64], place: NDArray[np.int64], pairs: NDArray[np.int64], m: int
 ) -> NDArray[np.int64]:
-    """Return keys of codes as ``3 (P cluster + pair) + outcome``, items and clusters as they are listed."""
+    """Return keys of codes as ``3 (P cluster + pair) + outcome``, items and clusters in listed order."""
     mask = (1 << _ITEM_BITS) - 1
     first, second = rank[(keys >> _ITEM_BITS) & mask], rank[keys & mask]
     outcome = np.where((keys >> _TIE) & 1, 2, first > second)
@@ -212,7 +212,7 @@ class Tree(Generic[T]):
         self.sums: list[tuple[int, T]] = []
 
     def add(self, term: T) -> None:
-        """Take the next term."""
+        """Add the next term."""
         level = 0
         while self.sums and self.sums[-1][0] == level:
             term = self.join(self.sums.pop()[1], term)
@@ -228,7 +228,7 @@ class Tree(Generic[T]):
 
 
 def joined_parts(a: LogPart, b: LogPart) -> LogPart:
-    """Return what was counted of two parts, `a` being the earlier one."""
+    """Return the counts of two parts together, `a` being the earlier one."""
     both = a.counts, b.counts
     items, places = _united(both[0].items, both[1].items, int if a.integers else str)
     runs = [_spread(one, place, len(items)) for one, place in zip(both, places, strict=True)]

@@ -21,7 +21,7 @@ from rankbench.logs.thread_tables import ROWS, LogPiece
 
 @dataclass
 class FirstVotes:
-    """The first votes of a log, kept as it streams by: what is looked at more closely is not read again.
+    """The first votes of a log, kept while it is streamed, so that they can be examined without another pass.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class FirstVotes:
         return [name for name in ("query_id", "first", "judge", *times, REST) if name in schema]
 
     def lacking(self) -> int:
-        """Return how many rows are still to come."""
+        """Return the number of rows that are still missing."""
         return self.limit - sum(frame.height for frame in self.frames)
 
 
@@ -159,7 +159,7 @@ class LogStream:
             raise InputError("there are no comparisons")
 
     def _keep(self, frame: pl.DataFrame) -> None:
-        """Keep the first rows of the log with the names of what is coded."""
+        """Keep the first rows of the log, with names in place of codes."""
         if self.first_votes is None or not self.first_votes.lacking():
             return
         rows = first_of_counts(frame, self.first_votes.lacking())
@@ -191,7 +191,7 @@ class LogStream:
         return InputError(what, row=row, column=columns[at])
 
     def _missing(self, coded: dict[str, object]) -> InputError:
-        """Return the error for the next row, which has a null: missing, or not what the column must hold."""
+        """Return the error for the next row, which has a null: a missing value, or one of another type."""
         column = next(name for name, value in coded.items() if value is None and name in self.needed)
         row = self.first + self.rows + 1
         name = self.judge if column == "judge" and self.judge else column

@@ -117,7 +117,7 @@ class DenseTable:
         return int(count_judgments(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
 
     def sum(self) -> NDArray[np.float64] | NDArray[np.uint16]:
-        """Return what was counted, flat: the table itself where nothing was carried."""
+        """Return the sums, flat: the table itself if nothing was carried."""
         if self.weighted:
             return self.sums
         return self.counts + 65536.0 * self.carry[:-1] if self.carry[-1] else self.counts
@@ -147,7 +147,7 @@ class Sorter:
         self.runs: list[SortedPairs] = []
 
     def add(self, piece: LogPiece, m: int) -> int:
-        """Take a piece of judgments of m items; return its first row that cannot be counted, or -1."""
+        """Add a piece of judgments of m items; return its first row that cannot be counted, or -1."""
         from rankbench.logs.kernels.runs import pack_judgments
 
         if self.rows + len(piece) > BUFFER:
@@ -164,7 +164,7 @@ class Sorter:
         return bad
 
     def flush(self) -> None:
-        """Make a run of what is in the buffer; runs of similar lengths are merged, so that few remain."""
+        """Make a run of the buffer; runs of similar lengths are merged, so that few remain."""
         from rankbench.logs.kernels.runs import sort_pairs, sum_cells
 
         if not self.rows:
@@ -205,7 +205,7 @@ class ThreadShare:
         return -1
 
     def _with_room(self, m: int) -> Callable[[LogPiece], int]:
-        """Return what counts a piece of judgments of m items."""
+        """Return the method that counts a piece of judgments of m items."""
         self.m = max(self.m, m)
         if self.m > DENSE_ITEMS:
             self._put_away()
@@ -235,6 +235,6 @@ class ThreadShare:
 
 
 def only_tables(shares: list[ThreadShare]) -> list[DenseTable]:
-    """Return the shares' tables if they are all that was counted, and of one size; else nothing."""
+    """Return the shares' tables if they hold all counts and are of one size; else none."""
     tables = [share.dense for share in shares if share.dense is not None and not share.done]
     return tables if len(tables) == len(shares) and len({table.m for table in tables}) == 1 else []

@@ -30,7 +30,7 @@ NO_TIMES = f"the log does not say when votes were cast: {_AS_READ}"
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Votes on items of one name space, whatever query they were asked under.
+    """Votes on the items of one name space, of all queries together.
 
     They stand in the order in which they were cast, as far as it is known, so that rows in rising
     order are what a sequential aggregator is to be shown: by time, votes of one time in the
@@ -91,7 +91,7 @@ class Votes:
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Number of the vote that each row is of, from 0, shape (n,)."""
+        """Number of the vote of each row, from 0, shape (n,)."""
         return np.arange(len(self)) if self.rest is None else np.cumsum(~self.rest) - 1
 
     @property
@@ -120,7 +120,7 @@ class Votes:
         return f"{alike:,} of {self.count:,} votes share their time with others: {_AS_READ} of these" if alike else ""
 
     def share_won(self, side: NDArray[np.integer] | int) -> NDArray[np.float64]:
-        """Return what an item has of each vote, shape (n,): 1 if it won, half of a tie, else 0.
+        """Return an item's share of each vote, shape (n,): 1 if it won, 1/2 of a tie, else 0.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Votes:
         return numbered_pairs(self.winners, self.losers, len(self.items))
 
     def comparisons(self, rows: NDArray[np.int64] | None = None) -> Comparisons:
-        """Return all votes, or those at `rows`, as the comparisons of one query."""
+        """Return all votes, or the votes at `rows`, as the comparisons of one query."""
         chosen = slice(None) if rows is None else rows
         winners = self.winners[chosen]
         return Comparisons(
@@ -150,7 +150,7 @@ class Votes:
         )
 
     def counts(self, rows: NDArray[np.int64] | None = None) -> PairCounts:
-        """Return the sums by pair of all votes, or of those at `rows`; each row is a judgment."""
+        """Return the sums by pair of all votes, or of the votes at `rows`; each row is a judgment."""
         said = self.comparisons(rows)
         weights = None if (said.weights == 1).all() else said.weights
         return count_pairs(said.winners, said.losers, weights=weights, ties=said.ties, items=self.items)
@@ -162,7 +162,7 @@ class Votes:
         ends: tuple[NDArray[np.integer], NDArray[np.integer]] | None = None,
         m: int | None = None,
     ) -> ClusterCounts:
-        """Return what each cluster said about each pair; each vote is a judgment.
+        """Return each cluster's sums by pair; each vote is a judgment.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Votes:
         ends: tuple[NDArray[np.integer], NDArray[np.integer]] | None = None,
         m: int | None = None,
     ) -> ClusterCounts | None:
-        """Return what each vote says, as `clusters`; None where sums by pair tell it, as each row has weight 1."""
+        """Return each vote as a cluster; None if sums by pair are enough, as each row has weight 1."""
         return None if self.alike else self.clusters(self.numbers[slice(None) if rows is None else rows], rows, ends, m)
 
 
@@ -197,7 +197,7 @@ def all_ones(n: int) -> NDArray[np.float64]:
 
 
 def refuse_counts(comparisons: pl.LazyFrame) -> None:
-    """Refuse a table whose rows have counts, as they are too many votes for a row each.
+    """Raise for a table with counts, which are too many votes for a row each.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def in_log_order(comparisons: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a table of comparisons without their times: they are loaded in the order of the log."""
+    """Return a table of comparisons without times, so that they load in the order of the log."""
     kept = ("query_id", "winner", "loser", "judge", "weight", "count", "tie", REST)
     names = comparisons.collect_schema().names()
     return comparisons.select(name for name in kept if name in names)
@@ -303,7 +303,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
 
 
 def _places(frame: pl.DataFrame, order: pl.Series | None) -> NDArray[np.int64]:
-    """Return the number of the vote that each row is of, from 1, in the order of the log."""
+    """Return the number of the vote of each row, from 1, in the order of the log."""
     whole = ~frame[REST] if REST in frame.columns else pl.Series([True]).new_from_index(0, frame.height)
     places = whole.cast(pl.Int64).cum_sum()
     return (places if order is None else places.gather(order)).to_numpy()
@@ -324,7 +324,7 @@ def _alphabetical(*columns: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
 
 
 def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
-    """Return the rows' order by time, ties as they stand (None: all as they stand), and their places in time."""
+    """Return the rows' stable order by time (None: they are sorted), and their places in time."""
     order = None
     if not times.is_sorted():
         by_time = times.to_frame("time").with_row_index("row").sort("time", maintain_order=True)
@@ -362,7 +362,7 @@ _LONG = 1_000_000
 
 
 def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDArray[np.float64]) -> Covariates | None:
-    """Return the covariates among a log's columns, of the winner less the loser; None if there are none.
+    """Return the covariates in a log's columns, of the winner less the loser; None without any.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ def gather(
 
 @declared()
 def renumber(given: GivenNames, number: Index, count: int, codes: NameCodes) -> int:
-    """Write the new number of every old one, and return how many there are now.
+    """Write the new number of every old one, and return the count of new numbers.
 
     Parameters
     ----------
