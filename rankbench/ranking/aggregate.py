@@ -97,7 +97,7 @@ class Aggregation:
         return self.drawing(top).canvas()
 
     def drawing(self, top: int | None = None) -> TitledDrawing:
-        """Return what `plot` draws, as data."""
+        """Return the drawing of `plot`, as data."""
         return items_drawing(self.table, self.method, self.facts, top)
 
     @property
@@ -226,7 +226,7 @@ def ranked_log(log: Log, question: RankingQuestion) -> Aggregation:
 
 
 def first_items(found: Aggregation, top: int | None) -> Aggregation:
-    """Return a ranking with its first items alone, of each query where there are several; places are among all."""
+    """Return a ranking with its first items alone, of each query if several; places are among all."""
     if top is None:
         return found
     table = found.table

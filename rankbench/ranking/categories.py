@@ -83,7 +83,7 @@ def category_votes(frame: pl.LazyFrame) -> Votes:
 
 
 def _counts(votes: Votes) -> PairCounts | ClusterCounts:
-    """Return the sums of all votes, by what is independent: by vote where they have weights."""
+    """Return the sums of all votes, by judge, or by vote if they have weights."""
     if votes.judge_count > 1 and votes.judges is not None:
         return votes.clusters(votes.judges)
     return votes.counts() if votes.alike else votes.clusters(votes.numbers)
@@ -193,7 +193,7 @@ def _widened(some: Sequence[_Estimate], aggregator: Aggregator, seed: int) -> li
 def _estimate(
     log: Votes, aggregator: Aggregator, number: int, rows: NDArray[np.int64], common: NDArray[np.float64], points: float
 ) -> _Estimate:
-    """Return what an aggregator makes of a category.
+    """Return an aggregator's estimate of a category.
 
     `common` are the scores of the whole log, `points` is the variance of graded votes over whole ones.
     """

@@ -190,7 +190,7 @@ def controlled_votes(votes: Votes) -> tuple[Votes, list[str]]:
 
 
 def effect_design_effects(votes: Votes) -> NDArray[np.float64]:
-    """Return how many votes of judges are worth an independent one, for each effect, shape (p,): at least 1.
+    """Return the design effect of votes by judge on each effect, shape (p,): at least 1.
 
     It is the ratio of the variances of `bradley-terry` by judge and by vote, as `DesignEffect` has it for scores.
     """
@@ -236,7 +236,7 @@ def effects_table(
 
 
 def _in_words(name: str, unit: float, effect: tuple[float, float, float], *, decided: bool) -> str:
-    """Return what an effect and its interval mean for a vote between two items of equal scores."""
+    """Return a text on an effect and its interval, for a vote between two items of equal scores."""
     share, low, high = (1 / (1 + math.exp(-max(min(each, 700.0), -700.0))) for each in effect)
     who = "the left" if name.startswith("side") else f"who has {unit:.4g} more of {name}"
     certain = "" if math.isnan(low) else f"; 95% interval {low:.1%} to {high:.1%}"
@@ -276,7 +276,7 @@ _MOST = 8
 
 
 def _telling(votes: pl.LazyFrame, terms: Collection[str]) -> list[str]:
-    """Return the terms whose difference tells who won each decisive vote: scores of a match, in other words."""
+    """Return the terms whose difference has the winner's sign in each decisive vote: a match's scores, for example."""
     schema = votes.collect_schema()
     names = {term: f"{CONTROL}{term}" for term in terms if f"{CONTROL}{term}" in schema and term != "side"}
     if not names or "first" not in schema:
@@ -289,7 +289,7 @@ def _telling(votes: pl.LazyFrame, terms: Collection[str]) -> list[str]:
 
 
 def offered_controls(source: OpenedLog, side: bool) -> list[str]:
-    """Return terms of ``--control`` for a log: those that a ranking takes, all together; none if it holds no votes.
+    """Return terms of ``--control`` for a log: all that a ranking takes together; none without votes.
 
     They are columns of numbers that the file has for each of the two items, and ``side`` on demand. Columns that the
     default method rejects are left out: with words or missing values, with one value in all votes, or with values that

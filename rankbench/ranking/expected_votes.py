@@ -64,7 +64,7 @@ def expected_votes(
 def refit_spread(
     votes: PairCounts, aggregator: Aggregator, noise: NDArray[np.float64], times: int, rng: np.random.Generator
 ) -> tuple[float, int]:
-    """Return how far scores of drawn votes are off, as a sum of squares by a covariance, and of how many differences.
+    """Return the squared errors of refitted scores, summed by a covariance, and the number of differences.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ _GRID_SHOWN = 6
 
 
 def timed_counts(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float64]) -> TimedCounts:
-    """Return the votes summed by time and pair, and by their covariates where there are some.
+    """Return the votes summed by time, pair and, if any, covariates.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def model_chances(log_chances: Sequence[float]) -> NDArray[np.float64]:
 def even_lattice(
     log_chance: Callable[[tuple[float, ...]], float], start: Sequence[float], ends: Sequence[tuple[float, float]]
 ) -> list[tuple[float, ...]]:
-    """Return points that are even in each coordinate and hold all but next to nothing of a density of one peak.
+    """Return points, even in each coordinate, that hold nearly all of a density with one peak.
 
     From the start uphill, step by step; steps are halved until the density falls little from the highest point to the
     next; then all points around are taken whose density is not negligible.
@@ -201,7 +201,7 @@ def said_of_grid(
     *,
     search: bool,
 ) -> str:
-    """Say how points were weighed, what the likeliest are, and whether the likeliest is at an edge."""
+    """Return a text on the weights of points, the likeliest ones, and whether the likeliest is at an edge."""
     order = sorted(grid, key=lambda one: -one["log_likelihood"])
     said = "; ".join(
         f"{one['method']} {one['log_likelihood'] - order[0]['log_likelihood']:.1f} ({one['weight']:.0%})"
@@ -339,7 +339,7 @@ class DesignEffect(NamedTuple):
 
 
 def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_]) -> DesignEffect:
-    """Return how many votes are worth one: `points` where not all votes have a judge, or judges are too few.
+    """Return the design effect of votes; `points` unless all votes have a judge and judges are enough.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class LogFacts(NamedTuple):
 
 
 def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> bool:
-    """Return whether judges are what is sampled: where a log names enough of them, and all, or where it was asked for.
+    """Return whether judges are sampled: if a log names enough of them, for all votes, or on request.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> 
 def chosen_intervals(
     facts: LogFacts, intervals: Intervals | Literal["auto"] | None, aggregator: Aggregator
 ) -> Intervals | None:
-    """Return the intervals to compute: those that were asked for, or by what the log knows.
+    """Return the intervals to compute: as requested, or chosen for the log.
 
     ``auto`` is the sandwich of an aggregator that prefers it, clustered where judges are independent (`by_judge`).
     Else it is ``judges`` where they are, and without them ``bootstrap``, or the sandwich of an aggregator that has one
@@ -77,12 +77,12 @@ def chosen_intervals(
 
 
 def by_formula(intervals: Intervals | None, aggregator: Aggregator) -> bool:
-    """Return whether intervals are made by the aggregator's formula: nothing is resampled."""
+    """Return whether intervals are by the aggregator's formula, without resamples."""
     return intervals == "sandwich" or (intervals == "judges+queries" and isinstance(aggregator, WithCovariance))
 
 
 def refuse_too_many_cells(part: LogPart) -> None:
-    """Refuse a log whose judges say too much to be counted apart, as soon as they have said it.
+    """Raise, as soon as it is known, if a log has too many sums by judge and pair.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Ballots(RankedLog):
         return replace(found, noun=JUDGES if self.by_judge else "ballots")
 
     def tallies(self) -> ItemTallies:
-        """Return the ballots that name each item, and those that put nothing before it."""
+        """Return the number of ballots that name each item, and of ballots that rank nothing before it."""
         orders, m = self.orders, len(self.items)
         lengths = np.diff(orders.starts)
         weights = np.repeat(orders.weights, lengths)
@@ -117,13 +117,13 @@ class Ballots(RankedLog):
         return None
 
     def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know."""
+        """Return notes for readers of the scores."""
         return [NO_TIMES] if "sequential" in aggregator.properties else []
 
 
 @dataclass(frozen=True, eq=False)
 class Sessions(RankedLog):
-    """Sessions of one query; they are the units.
+    """Sessions of one query; they are the sampling units.
 
     Scores from clicks are rates, and every item has its own: all stand on one scale.
 
@@ -150,7 +150,7 @@ class Sessions(RankedLog):
         return replace(found, noun="sessions")
 
     def tallies(self) -> ItemTallies:
-        """Return how often each item was shown, and clicked."""
+        """Return the number of times that each item was shown, and clicked."""
         items, clicks, m = self.selections.items, self.selections.clicked, len(self.items)
         shown, clicked = (np.bincount(some, minlength=m).astype(np.float64) for some in (items, items[clicks]))
         return ItemTallies(shown, clicked, "shown", "clicks", len(self.selections))
@@ -166,7 +166,7 @@ class Sessions(RankedLog):
         return np.zeros(len(self.items), np.int64)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know: clicks that they do not use, items without an observation."""
+        """Return notes for readers of the scores: unused clicks, items without an observation."""
         shown, unseen = self.selections, list[str]()
         unused = {"outside of the shown list": self.off_list, "on what a session had clicked before": self.repeated}
         if isinstance(aggregator, SelectionAggregator):

@@ -34,7 +34,7 @@ WantedIntervals = Intervals | Literal["auto"] | None
 
 
 def opened_log(log: Log, *, columns: str, by: str | None, reader: str = "", keep: Filter = NO_FILTER) -> OpenedLog:
-    """Open a log, and keep what a filter says; its rankings are one for each value of a column, if `by` says so.
+    """Open a log with a filter; `by` names a column with a ranking for each of its values.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
 
 
 def check_cluster(aggregator: Aggregator, source: OpenedLog, intervals: WantedIntervals, *, whole: bool) -> None:
-    """Refuse what cannot be counted in parts on other machines; `whole`: the log has one ranking."""
+    """Raise if a log cannot be counted in parts on other machines; `whole`: the log has one ranking."""
     counted = isinstance(aggregator, CountAggregator) and REST not in source.frame.collect_schema()
     if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
         raise SpecError(
@@ -119,7 +119,7 @@ def load_log(
     address: str = "",
     first_votes: FirstVotes | None = None,
 ) -> tuple[RankedLog, Intervals | None]:
-    """Load what an aggregator ranks, and choose its intervals.
+    """Load an aggregator's votes, ballots or sessions, and choose its intervals.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def load_log(
 
 
 def _refuse_no_order(source: OpenedLog, aggregator: Aggregator) -> None:
-    """Ask when votes were cast where a method goes by their order, and nothing says it.
+    """Raise a question on the votes' times if a method needs their order and no column has it.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def _crossed(source: OpenedLog, aggregator: Aggregator) -> CrossedVotes:
 def counted_votes(
     source: OpenedLog, intervals: WantedIntervals, *, address: str = "", first_votes: FirstVotes | None = None
 ) -> tuple[CountedVotes, LogFacts]:
-    """Count votes by pair, and by what is independent if intervals are wanted, in one pass.
+    """Count votes by pair, and by unit if intervals are wanted, in one pass.
 
     Judges are counted apart wherever the log names them, as it is known at its end alone whether all votes have one.
     Where they turn out not to be independent, single votes are: the sums by pair are enough. Votes with weights take
@@ -311,6 +311,6 @@ def pooled_ballots(source: OpenedLog, *, judges: bool = False) -> Ballots:
 
 
 def _as_one_query(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a log of lists as one query; with several, only what judgments name are its items."""
+    """Return a log of lists as one query; of several queries, only judged items remain."""
     queries = frame.select(pl.col("query_id").n_unique()).collect(engine="streaming").item()
     return frame if queries == 1 else frame.with_columns(query_id=pl.lit("all")).drop("candidates", strict=False)

@@ -53,7 +53,7 @@ _NORMAL = 1e9
 
 @dataclass(frozen=True)
 class ScoresOverTime:
-    """Scores over time, and what changed.
+    """Scores over time, and their changes.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class ScoresOverTime:
         return self.drawing(top).canvas()
 
     def drawing(self, top: int | None = None) -> TitledDrawing:
-        """Return what `plot` draws, as data."""
+        """Return the drawing of `plot`, as data."""
         place = dict(zip(self.facts["times"], self.x, strict=True))
         return history_drawing(self.table, self.now, place, self.method, self.facts, top, dated=self.dated)
 
@@ -122,7 +122,7 @@ def scores_over_time(
     control: str = "",
     seed: int = LOG_SEED,
 ) -> ScoresOverTime:
-    """Return the scores of a log's items over time, with bands, and what changed between then and now.
+    """Return the scores of a log's items over time, with bands, and their changes between then and now.
 
     The points of a grid are weighed by how likely they make the log: the product, over times, of the chances that
     were given to the votes of a time by those before it (prequential likelihood, by Laplace's method). Scores are means
@@ -225,7 +225,7 @@ class _Averaged(NamedTuple):
     def over(
         cls, points: list[SequentialAggregator], counts: TimedCounts, alike: DesignEffect, then: int, *, search: bool
     ) -> _Averaged:
-        """Return the average over the points, or over those that a search adds."""
+        """Return the average over the points, and over points that a search adds."""
         weighed, histories, weights = weighed_models(points, counts, alike.worth, search=search)
         known = has_interval(alike.units)
         levels = changes = AveragedHistory.from_models(histories, weights, then, known)
@@ -240,7 +240,7 @@ class _Averaged(NamedTuple):
 
 
 def _effects(votes: Votes, alike: DesignEffect, levels: AveragedHistory) -> pl.DataFrame | None:
-    """Return the effects of covariates, if there are any."""
+    """Return the effects of covariates, or None."""
     if votes.covariates is None:
         return None
     se = levels.effects_deviation
@@ -315,7 +315,7 @@ def _read(
 
 
 def _half_widths(alike: DesignEffect, units: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many standard deviations a 95% interval goes to either side, by numbers of judges."""
+    """Return the half width of a 95% interval in standard deviations, for numbers of judges."""
     from scipy.special import stdtrit
 
     return np.asarray(-stdtrit(_freedom(alike, units), 0.025))
@@ -347,7 +347,7 @@ def _places_now(
 
 
 def _notes(votes: Votes, alike: DesignEffect, names: Sequence[str], then: str, unit: TimeUnit) -> list[str]:
-    """Return what a reader must know."""
+    """Return notes for readers of the scores."""
     what = "time" if unit == "time" else unit
     some = "" if has_interval(alike.units).all() else " (those with votes enough for an interval)"
     notes = [

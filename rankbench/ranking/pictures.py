@@ -51,7 +51,7 @@ def items_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top: 
 
 
 def judgments_text(facts: dict[str, Any]) -> str:
-    """Return how many judgments a ranking rests on, given `rankbench.Aggregation.facts`: ``2 ballots of 5 voters``."""
+    """Return the number of judgments behind a ranking as text: ``2 ballots of 5 voters``."""
     n, voters = facts["n"], facts.get("voters")
     if not voters:
         return count_text(n, "judgment")
@@ -59,7 +59,7 @@ def judgments_text(facts: dict[str, Any]) -> str:
 
 
 def intervals_words(facts: dict[str, Any]) -> str:
-    """Return how intervals were made, in words: the kind, and what they are over where its name does not say so."""
+    """Return a text on the intervals: their kind, and the units that they are over."""
     if (facts["sampled"] or "").startswith("votes of"):
         return f"{facts['intervals']}, {facts['sampled']}"
     return f"{facts['intervals']}{' by judge' if facts['by_judge'] and facts['intervals'] == 'sandwich' else ''}"
@@ -87,7 +87,7 @@ def systems_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top
 def _ranking(
     table: pl.DataFrame, top: int | None, method: str, name: str, label: str, notes: str, words: str
 ) -> TitledDrawing:
-    """Return the first rows of a ranking as a figure, `name` being the column of what is ranked."""
+    """Return the first rows of a ranking as a figure; `name` is the column of the ranked names."""
     rows = table.head(top or MOST_DRAWN)
     dots = tuple(_dot(method, row[name], row) for row in rows.iter_rows(named=True))
     shown = f"first {len(dots)} of {table.height}" if len(dots) < table.height else str(len(dots))
@@ -119,7 +119,7 @@ def history_drawing(
     *,
     dated: bool,
 ) -> TitledDrawing:
-    """Return the scores of the first items over time as a figure; those are first that are so now.
+    """Return the scores over time as a figure, of the items that are first now.
 
     Parameters
     ----------

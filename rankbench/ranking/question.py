@@ -18,7 +18,7 @@ from rankbench.ranking.rank import RESAMPLES
 
 
 class RankingQuestion(Record):
-    """Options of a ranking of a log of votes, ballots or clicks; `rankbench.aggregate` has what the fields mean."""
+    """Options of a ranking of a log of votes, ballots or clicks; `rankbench.aggregate` explains the fields."""
 
     method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
         default="",

@@ -182,7 +182,7 @@ _MOST_WORK = 2e9
 
 
 def with_likelihood(ranking: ItemRanking, log: RankedLog, aggregator: Aggregator) -> tuple[ItemRanking, list[str]]:
-    """Return a ranking where intervals of items with few wins or losses are by likelihood; and what to know of it.
+    """Return a ranking with intervals by likelihood for items with few wins or losses, and notes on it.
 
     Ranks stay as they are: they rest on differences of scores, which have intervals by covariance.
     """
@@ -320,7 +320,7 @@ def without_spread(ranking: ItemRanking, units: Units) -> list[str]:
 
 
 def interval_notes(log: RankedLog) -> list[str]:
-    """Return what a reader of intervals must know: judges are few, or items were hardly judged."""
+    """Return notes for readers of the intervals: few judges, or hardly judged items."""
     return sampling_notes(log.units, log.few_judges)
 
 

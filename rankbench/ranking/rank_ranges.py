@@ -73,7 +73,7 @@ def score_intervals(
     bounds: tuple[float | None, float | None] = (None, None),
     level: float = 0.95,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the items' own intervals by Student's t, shapes (m,); nan where nothing is known.
+    """Return the items' own intervals by Student's t, shapes (m,); nan if unknown.
 
     Degrees of freedom are one fewer than the effective number of units behind the item's variance.
     An item has no interval if fewer than ten votes (or three units) judged it, or if its score is
@@ -283,5 +283,5 @@ def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDAr
 
 
 def _unit(scores: NDArray[np.float64]) -> float:
-    """Return what counts as zero beside these scores."""
+    """Return the tolerance below which differences of these scores count as 0."""
     return 1e-9 * max(1.0, float(np.abs(scores).max(initial=0.0)))

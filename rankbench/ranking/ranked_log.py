@@ -76,7 +76,7 @@ def ridge_of(aggregator: Aggregator) -> float:
 
 
 def estimated_items(aggregator: Aggregator, counts: PairCounts) -> int:
-    """Return how many items have estimates in Firth's penalty, an aggregator's parameter ``penalty``; 0: none."""
+    """Return the number of items with estimates in Firth's penalty, an aggregator's parameter ``penalty``; 0: none."""
     core = core_size(counts) if aggregator.config().get("penalty") == "firth" and counts.m > MOST_DENSE else 0
     return core if core > MOST_DENSE else 0
 
@@ -105,10 +105,10 @@ class RankedLog(ABC):
 
     @abstractmethod
     def tallies(self) -> ItemTallies:
-        """Return how often each item was judged, and how often for the better."""
+        """Return each item's numbers of judgments and of wins."""
 
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
+        """Return scores, (m,), of the log with each unit counted `times`, (G,); None: once."""
         raise NotImplementedError
 
     def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
@@ -139,7 +139,7 @@ class RankedLog(ABC):
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
-        """Return the scores of resamples of the units, (B, m); rows of nan where there are none."""
+        """Return the scores of resamples of the units, (B, m); a row without scores is nan."""
         drawn = np.full((resamples, len(self.items)), np.nan)
         for row, times in zip(drawn, self._drawn(resamples, seed), strict=True):
             try:
@@ -149,7 +149,7 @@ class RankedLog(ABC):
         return drawn
 
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
-        """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
+        """Return the covariance of the scores by the aggregator's formula, (m, m), and notes on it."""
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
 
     def error_draws(
@@ -188,7 +188,7 @@ class RankedLog(ABC):
         return None
 
     def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know."""
+        """Return notes for readers of the scores."""
         return []
 
 
@@ -256,7 +256,7 @@ class CountedVotes(RankedLog):
         return replicates_of(aggregator, scores, resamples_of(self.data, resamples, seed))
 
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
-        """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
+        """Return the covariance of the scores by the aggregator's formula, (m, m), and notes on it."""
         clusters = self.data if isinstance(self.data, ClusterCounts) else None
         return covariance_of(aggregator, self.counts, scores, clusters), []
 
@@ -286,7 +286,7 @@ class CountedVotes(RankedLog):
         resamples: int,
         seed: int,
     ) -> RangeErrors | None:
-        """Return the covariance by judge, moderated; by vote as it is: a formula knows the variance of a vote.
+        """Return the moderated covariance by judge; None by vote, as formulas have the variance of a vote.
 
         Votes without judges that are resampled keep the degrees of freedom of the units, and so do weighted votes: a
         few of them may be most of a variance.
@@ -307,7 +307,7 @@ class CountedVotes(RankedLog):
         return moderated(covariance, single, self.units.items, degrees_of_freedom(self.units), known)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know."""
+        """Return notes for readers of the scores."""
         own, connected = len(scales_of(aggregator, self.counts)), len(connected_components(self.counts))
         estimated = estimated_items(aggregator, self.counts)
         remarks = [ESTIMATED.sentence.format(value=estimated)] if estimated else []
@@ -324,7 +324,7 @@ class CountedVotes(RankedLog):
 
 @dataclass(frozen=True, eq=False)
 class OrderedVotes(RankedLog):
-    """Votes one by one, in their order, for methods that are not made of counts.
+    """Votes one by one, in their order, for methods that cannot use counts.
 
     Attributes
     ----------
@@ -368,6 +368,6 @@ class OrderedVotes(RankedLog):
         return connected_components(self.votes.counts()).scale_of.astype(np.int64)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know."""
+        """Return notes for readers of the scores."""
         order = self.votes.order_note() if "sequential" in aggregator.properties else ""
         return [order] if order else []

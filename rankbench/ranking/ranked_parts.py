@@ -193,7 +193,7 @@ class RankedParts:
         return replace(adjusted, tallies=plain.tallies), effects, more
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return the notes on the rankings, the first ones, and what is suspicious about the log."""
+        """Return notes on the rankings, on the first ranked items, and on suspicious votes and names."""
         by, table, ridge = self.question.by, self.table, ridge_of(self.fitted.aggregator)
         names = table["item"].unique().to_list()
         found = _findings(self.log, self.first_votes, names, queries=by in (None, "query"))
@@ -237,7 +237,7 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
 
 
 def _findings(source: OpenedLog, first_votes: FirstVotes, names: list[str], *, queries: bool) -> list[str]:
-    """Return what is suspicious about a log that could be ranked; `queries`: whether its queries are what was asked."""
+    """Return notes on suspicious votes and names; with `queries`, also on queries."""
     if source.table.row != "comparisons":
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()

@@ -160,7 +160,7 @@ class PointScale(NamedTuple):
 
 
 def point_scale_of(text: str) -> PointScale:
-    """Read ``elo`` or ``elo:anchor=NAME@POINTS``; a name may hold anything, what follows its last @ is the points.
+    """Read ``elo`` or ``elo:anchor=NAME@POINTS``; the points follow the last @, as a name may have one too.
 
     Raises
     ------

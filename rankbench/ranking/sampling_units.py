@@ -29,7 +29,7 @@ _LEAST = 0.01
 
 
 def effective(sizes: NDArray[np.generic]) -> float:
-    r"""Return how many equally large groups are as good as groups of these sizes.
+    r"""Return the effective number of groups of these sizes.
 
     :math:`(\sum_g n_g)^2 / \sum_g n_g^2`, Kish's effective number; 0 for none.
     """
@@ -71,7 +71,7 @@ JUDGES = "judges"
 
 
 def units_words(by_judge: bool, judges: Units | None) -> str:
-    """Return what the units of votes are, where `judges` may be too few for it."""
+    """Return the name of the votes' sampling units; `judges` are too few to be the units."""
     return JUDGES if by_judge else "votes" if judges is None else f"votes of these {judges.count} judges"
 
 
@@ -309,7 +309,7 @@ def too_few_judges(judges: Units) -> bool:
 
 
 def few_judges(votes: Votes) -> Units | None:
-    """Return the judges of votes if they are too few to be sampled (`too_few_judges`); None if not, or without any."""
+    """Return the judges of votes if they are too few to be sampled (`too_few_judges`), else None."""
     if votes.judges is None or votes.judge_count < 2:
         return None
     judges = units_of_votes(votes, votes.judges)
@@ -317,7 +317,7 @@ def few_judges(votes: Votes) -> Units | None:
 
 
 def too_few_judges_note(judges: Units) -> str:
-    """Return which condition too few judges fail, and what intervals are of in their place."""
+    """Return a note on the condition that too few judges fail, and on the intervals used instead."""
     most = math.floor(100 * float(judges.items.max())) / 100
     return (
         f"no item has an effective number of {_FEWEST:.0f} judges (of {judges.count:,}, at most {most:.3g}): too few "

@@ -38,7 +38,7 @@ _BEGIN, _END = 631_152_000, 4_102_444_800
 
 
 def _moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "") -> tuple[pl.Series, list[str]]:
-    """Return numbers as moments, and a note, unless the same time or a number is asked of them; others as they are.
+    """Return numbers as moments, with a note, unless `unit` or `since` needs numbers; other times unchanged.
 
     Numbers are moments if all of them are seconds since 1970, or thousandths of them and so on, from 1990 to 2100.
     """
@@ -80,7 +80,7 @@ def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
 
 
 def _units_since(times: pl.Series, unit: TimeUnit) -> pl.Series:
-    """Return how many units have passed since the first of some times, floats.
+    """Return the number of units since the first of some times, as floats.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ _STRETCHES = 50
 
 
 def _times_together(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
-    """Return the time of each vote as it goes together with others, its unit, and how many units have passed."""
+    """Return the time unit of each vote, the unit's name, and the number of units since the first."""
     if unit != "time" and (isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date):
         units = [unit] if unit is not None else list(CALENDAR_UNITS)
         if times.dtype == pl.Date and unit is None:
@@ -146,7 +146,7 @@ def _comparable_time(time: float | date) -> float | datetime:
 
 
 def read_time(text: str, like: float | date) -> float | datetime:
-    """Return the time that a text says, to compare with a log's: the beginning of a year, quarter, month or day.
+    """Return a text as a time to compare with a log's: the beginning of a year, quarter, month or day.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class TimesTogether(NamedTuple):
 
     @property
     def axis(self) -> tuple[float, ...]:
-        """Where times stand on an axis: dates in days since 1970, numbers as they are, others by their number."""
+        """Positions of times on an axis: dates in days since 1970, numbers unchanged, other times by index."""
         if self.dated:
             return tuple(self.moments.cast(pl.Datetime("us")).cast(pl.Int64) / 86_400e6)
         return tuple(map(float, self.moments if self.moments.dtype.is_numeric() else self.x))

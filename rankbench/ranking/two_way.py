@@ -78,7 +78,7 @@ class CrossedVotes(CountedVotes):
         return ClusterCounts(self.counts, names, starts, self.cell[rows][order], self.weight[rows][order])
 
     def parts(self, unit: NDArray[np.int32], *within: NDArray[np.int32]) -> Iterator[ClusterCounts]:
-        """Yield what `by` returns, whole units at a time: what is made on the way does not grow."""
+        """Yield the counts of `by` for some whole units at a time, to bound memory."""
         ends = np.cumsum(np.bincount(unit))
         first, before = 0, 0
         while first < len(ends):
@@ -89,12 +89,12 @@ class CrossedVotes(CountedVotes):
 
     @cached_property
     def of_judges(self) -> Units:
-        """Judges, and how much of them there is."""
+        """Judges, with their effective numbers."""
         return units_of_parts(self.counts, self.parts(self.judge))
 
     @cached_property
     def of_queries(self) -> Units:
-        """Queries, and how much of them there is."""
+        """Queries, with their effective numbers."""
         return units_of_parts(self.counts, self.parts(self.query))
 
     @cached_property
@@ -133,7 +133,7 @@ class CrossedVotes(CountedVotes):
     def _sandwich(
         self, aggregator: Aggregator, scores: NDArray[np.float64], parts: Iterator[ClusterCounts]
     ) -> NDArray[np.float64]:
-        """Return the sandwich by clusters that come part by part: what all have in common counts once."""
+        """Return the sandwich by clusters given in parts; the term common to all parts counts once."""
         total, common = np.zeros((len(scores), len(scores))), None
         for part in parts:
             whole = len(part.cells) == len(self.cell)
@@ -175,7 +175,7 @@ class CrossedVotes(CountedVotes):
         return scores + (drawn - scores) * factor
 
     def few_units(self) -> list[str]:
-        """Return what a reader of intervals must know where judges or queries are few."""
+        """Return notes for readers of the intervals, if judges or queries are few."""
         return [
             f"{of.count} {what} (effective number {of.effective:.1f}) are few: intervals are wide and approximate"
             for of, what in ((self.of_judges, "judges"), (self.of_queries, "queries"))
@@ -183,7 +183,7 @@ class CrossedVotes(CountedVotes):
         ]
 
     def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know."""
+        """Return notes for readers of the scores."""
         return [*super().notes(aggregator), *self.few_units()]
 
 
@@ -225,13 +225,13 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
 
 
 def _with_silent(part: ClusterCounts, more: int) -> ClusterCounts:
-    """Return clusters and some more that say nothing: a sandwich takes two clusters at least."""
+    """Return clusters and some empty ones: a sandwich takes two clusters at least."""
     starts = np.append(part.starts, np.repeat(part.starts[-1:], more))
     return replace(part, clusters=[""] * (len(starts) - 1), starts=starts)
 
 
 def _spread_of(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variances of the scores of resamples, (m,), of those that have scores; nan of none."""
+    """Return the variances of the scores of resamples, (m,), without resamples that have none; nan if none is left."""
     kept = drawn[np.isfinite(drawn).all(axis=1)]
     return kept.var(axis=0, ddof=1) if len(kept) > 1 else np.full(drawn.shape[1], np.nan)
 
