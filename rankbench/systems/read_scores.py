@@ -39,7 +39,7 @@ Missing: TypeAlias = "Kept | Literal['zero']"
 def judged_runs(
     runs: object, qrels: str | os.PathLike[str] | QrelsInMemory, loss: str, ties: Ties, missing: Missing = "zero"
 ) -> tuple[str, TaskScores, list[str]]:
-    """Return the sha256 of the judgments and the runs, the scores of their systems, and what was left out.
+    """Return the sha256 of judgments and runs, the scores of their systems, and notes on data left out.
 
     A system is called as its run says, or as its file where two files say the same.
 
@@ -141,7 +141,7 @@ def scores_read(
     missing: Missing | None = None,
     without: Sequence[str] = (),
 ) -> ScoresRead:
-    """Read what `rank_scores` ranks; parameters and errors are its own."""
+    """Read the scores for `rank_scores`; parameters and errors as there."""
     judging = in_memory(qrels) or bool(qrels)
     missing = missing or ("zero" if judging else "tasks")
     if missing not in ("tasks", "systems", *(["zero"] if judging else [])):
@@ -170,7 +170,7 @@ def scores_read(
 def read_scores(
     raw: RawLog, columns: str, without: Sequence[str] = (), where: str = ""
 ) -> tuple[OpenedLog, TaskScores, list[str]]:
-    """Return a table and its scores, with nothing read of columns that are left out, and notes on what else is.
+    """Return a table and its scores, without reading columns to leave out, and notes on other data left out.
 
     Raises
     ------

@@ -89,7 +89,7 @@ class ScoreRanking:
 
     @property
     def by_task(self) -> pl.DataFrame:
-        """The score of each system on each task, ``task, system, score``, with ``seed`` where there are several."""
+        """The score of each system on each task, ``task, system, score``, with ``seed`` if there are several."""
         return cells_table(self.cells)
 
     def plot(self, method: str = "", top: int | None = None) -> Figure:
@@ -114,7 +114,7 @@ class ScoreRanking:
         return self.drawing(method, top).canvas()
 
     def drawing(self, method: str = "", top: int | None = None) -> TitledDrawing:
-        """Return what `plot` draws, as data."""
+        """Return the drawing of `plot`, as data."""
         known = list(self.facts["methods"])
         if method and method not in known:
             raise SpecError(f"it was ranked by {', '.join(known)}, not by {method!r}")
@@ -254,7 +254,7 @@ def _ranked(
 
 
 def _remarks(whole: TaskScores, method: ScoreAggregator, ranking: SystemRanking, replicates: int) -> Iterator[str]:
-    """Yield what a reader must know of a method's resamples and tests."""
+    """Yield notes for readers on a method's resamples and tests."""
     if ranking.skewed:
         pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
         yield (
@@ -272,7 +272,7 @@ def _facts(
     asks: dict[str, Any],
     drawn: dict[str, int],
 ) -> dict[str, Any]:
-    """Return what stands in JSON beside the table: methods, source, sizes, and what is missing."""
+    """Return the facts in JSON beside the table: methods, source, sizes, missing cells."""
     read = found.table
     return {
         "schema_version": _SCHEMA,
@@ -310,7 +310,7 @@ def _less(method: ScoreAggregator, whole: TaskScores) -> bool:
 
 
 def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[bytes, SystemRanking]) -> list[str]:
-    """Say which systems may be first by mean ranks, where tasks are few and no method of `known` goes by ranks."""
+    """Return a note on the first systems by mean ranks, if tasks are few and no method of `known` uses ranks."""
     if len(whole.tasks) > FEW:
         return []
     asked, by_ranks = len(known), _method(_RANKS)

@@ -31,7 +31,7 @@ _WIDE = 10.0
 
 
 def turned_note(scores: TaskScores) -> list[str]:
-    """Say in which tasks less is better, if it is so in some and not in all."""
+    """Return a note on the tasks that are minimized, if others are not."""
     if not scores.less or scores.all_less:
         return []
     less = [task for task in scores.tasks if task in scores.less]
@@ -43,7 +43,7 @@ def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
 
 
 def dominant_task_notes(scores: TaskScores) -> list[str]:
-    """Say on which tasks of a whole table scores spread so wide that they decide a mean over tasks."""
+    """Return a note on tasks of a whole table whose scores spread so wide that they decide a mean over tasks."""
     spread = scores.values.mean(axis=0).std(axis=1)
     typical = float(np.median(spread[spread > 0])) if spread.any() else 0.0
     wide = spread > _WIDE * typical
@@ -58,7 +58,7 @@ def dominant_task_notes(scores: TaskScores) -> list[str]:
 
 
 def pair_table_notes(scores: TaskScores) -> list[str]:
-    """Say where the tasks of a whole table are its systems: their cells may be wins over one another."""
+    """Return a note if the tasks of a whole table are its systems: cells may be wins over one another."""
     if set(scores.systems) != set(scores.tasks):
         return []
     return [
@@ -68,7 +68,7 @@ def pair_table_notes(scores: TaskScores) -> list[str]:
 
 
 def mixed_tasks(scores: TaskScores) -> list[str]:
-    """Say which tasks of a whole table have truth values where others have scores: they may be flags of systems."""
+    """Return a note on tasks of a whole table with truth values beside scores: they may be flags of systems."""
     values = np.abs(scores.values)
     differ = (values != values[..., :1]).any(axis=(0, 2))
     truth = np.isin(values, (0.0, 1.0)).all(axis=(0, 2))
@@ -80,7 +80,7 @@ def mixed_tasks(scores: TaskScores) -> list[str]:
 
 
 def check_left_out(scores: TaskScores, without: Sequence[str], gone: Sequence[str] = ()) -> None:
-    """Check names of tasks and systems to leave out; those in `gone` were not even read.
+    """Check names of tasks and systems to leave out; names in `gone` were not read.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def check_left_out(scores: TaskScores, without: Sequence[str], gone: Sequence[st
 
 
 def without_named(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:
-    """Return the table without some tasks and systems, as an average that stands among the tasks.
+    """Return the table without some tasks and systems, such as an average in a task's column.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _part(scores: TaskScores, tasks: NDArray[np.bool_], systems: NDArray[np.bool
 
 
 def complete_cases(scores: TaskScores, missing: Kept, reading: Sequence[str] = ()) -> tuple[TaskScores, list[str]]:
-    """Return the table without missing cells, and what was left out and averaged.
+    """Return the table without missing cells, and notes on cells left out and averaged.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ BY_RANKS = {11: 0.069, 12: 0.066, 15: 0.063, 20: 0.061, 25: 0.067, 30: 0.052}
 
 
 def wrong_rates(tasks: int, systems: int) -> tuple[float, float]:
-    """Return the rates of `BY_SCORES` and `BY_RANKS` for up to 30 tasks, interpolated; 0 where ranks tell nothing."""
+    """Return the rates of `BY_SCORES` and `BY_RANKS` for up to 30 tasks, interpolated; 0 if ranks cannot reject."""
     by_scores, by_ranks = (float(np.interp(tasks, list(one), list(one.values()))) for one in (BY_SCORES, BY_RANKS))
     return by_scores, 0.0 if cannot_reject(tasks, systems) else by_ranks
 
@@ -267,7 +267,7 @@ def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
 
 
 def size_text(whole: TaskScores, *, every: bool) -> str:
-    """Return how many systems a whole table ranks on which tasks; all tasks are named if `every` says so."""
+    """Return a text on the numbers of systems and tasks of a whole table; with `every`, all tasks are named."""
     tasks = listed(whole.tasks) if every else listed(whole.tasks, _NAMED)
     where = f"{count_text(len(whole.tasks), 'task')}: {tasks}"
     if len(whole.systems) == 1:
@@ -276,7 +276,7 @@ def size_text(whole: TaskScores, *, every: bool) -> str:
 
 
 def cells_table(scores: TaskScores) -> pl.DataFrame:
-    """Return the cells that have a score, ``task, system, score``, with ``seed`` where there are several."""
+    """Return the cells that have a score, ``task, system, score``, with ``seed`` if there are several."""
     shape = scores.values.shape
     seed, task, system = (place.ravel() for place in np.indices(shape))
     names = {"task": (scores.tasks, task), "system": (scores.systems, system), "seed": (scores.seeds, seed)}
@@ -293,5 +293,5 @@ def scores_digest(scores: TaskScores) -> str:
 
 
 def parts_drawn(whole: TaskScores) -> str:
-    """Return the parts of a whole table that are resampled, in words."""
+    """Return the name of the resampled parts of a whole table."""
     return "tasks and seeds, crossed and paired" if len(whole.seeds) > 1 else "tasks, paired"

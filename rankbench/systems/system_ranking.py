@@ -167,7 +167,7 @@ def rank_systems(
 
 
 def _single_system(method: ScoreAggregator, values: NDArray[np.float64], replicates: int, seed: int) -> SystemRanking:
-    """Return the score of one system, first without a comparison; one task alone tells of no interval."""
+    """Return the score of one system, first without a comparison; one task alone gives no interval."""
     scores, half = method.checked_scores(values, np.ones(values.shape[:2])), np.full(1, np.nan)
     if method.has_cells() and values.shape[1] > 1:
         sample = crossed(method.checked_cells(values), seed, replicates)
@@ -205,7 +205,7 @@ def _ranking(
     own: OwnErrors | None,
     means: NDArray[np.float64] | None = None,
 ) -> SystemRanking:
-    """Return a ranking by scores where more is better; pairs in `nothing` stay undecided.
+    """Return a ranking by scores to maximize; pairs in `nothing` stay undecided.
 
     `means`, of systems on tasks, tell which differences are skewed.
     """
@@ -247,7 +247,7 @@ def _ranking(
 
 
 def few_values(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return where two tasks have the same difference of a pair, shape (P,): too few values for the t test.
+    """Return whether two tasks have the same difference of a pair, shape (P,): too few values for the t test.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def few_values(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
 def resampled_systems(
     values: NDArray[np.float64], method: ScoreAggregator, replicates: int, seed: int
 ) -> NDArray[np.float64]:
-    """Return the scores of resamples, those without scores left out."""
+    """Return the scores of resamples, without resamples that have none."""
     seeds, tasks = (np.random.default_rng([seed, which]) for which in (0, 1))
     of_seeds, of_tasks = counts(seeds, replicates, values.shape[0]), counts(tasks, replicates, values.shape[1])
     found = method.resampled_scores(values, of_seeds, of_tasks)
