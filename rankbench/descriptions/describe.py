@@ -46,7 +46,7 @@ def describe(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:
 
 
 def describe_rows(kind: TableKind, table: pl.LazyFrame, path: Path | None) -> TableSummary:
-    """Summarize a table of any kind; memory grows with the queries, and with what the kind's facts need.
+    """Summarize a table of any kind; memory grows with the queries, and with the kind's facts.
 
     The facts are ``rows, queries, rows_per_query``, and those of `TableKind.facts`.
 
@@ -81,7 +81,7 @@ def _plainly(value: int | float | str) -> str:
 def _summed(
     table: pl.LazyFrame, path: Path | None, counted: Callable[[pl.DataFrame], list[pl.DataFrame]]
 ) -> list[pl.DataFrame]:
-    """Return what is counted of all batches of a table, summed by group: a text file is read once.
+    """Return the counts of all batches of a table, summed by group: a text file is read once.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
 
 
 def _lines_of_selections(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what people read of the facts of a selections table."""
+    """Return the lines for people on a selections table's facts."""
     count, parts, rates = facts["sessions"], facts["parts"], facts["click_rate"]
     share = partial(_share, of=count)
     several = sum(n for at, n in facts["clicks"].items() if at > 1)

@@ -270,7 +270,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
 
 
 def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
-    """Return name and value of each fact about votes; what is suspicious has a mark."""
+    """Return name and value of each fact about votes, with a mark at suspicious ones."""
 
     def marked(fact: object, suspicious: object) -> str:
         return f"{fact}  !" if suspicious else str(fact)

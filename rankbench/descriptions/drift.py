@@ -141,7 +141,7 @@ class _Looked:
 
 
 def drift(table: pl.LazyFrame, rows: int, counts: PairCounts) -> Drift | None:
-    """Return the items that drift; None where votes have no times, or there are no two quarters of the log.
+    """Return the items that drift; None without times, or if the log cannot be cut into quarters.
 
     Of logs longer than two million votes every so many-th one is looked at, so that memory stays bounded.
 
@@ -195,7 +195,7 @@ def _votes(table: pl.LazyFrame, step: int, items: list[str] | list[int]) -> pl.D
 
 
 def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_Looked, bool]:
-    """Return votes in the order of time with what they say, and whether judges are what is independent."""
+    """Return votes in the order of time with their residual data, and whether judges are independent units."""
     n = len(votes)
     winners, losers = (votes[name].to_numpy().astype(np.int32) for name in ("winner", "loser"))
     weight = votes["weight"].cast(pl.Float64).to_numpy() if "weight" in votes.columns else np.ones(n)
@@ -287,7 +287,7 @@ def _of_judges(
     squares: NDArray[np.float64],
     fourths: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return sums of squares and of fourth powers over judges where those are larger than the given ones over votes.
+    """Return sums of squares and of fourth powers over judges if larger than the given ones over votes.
 
     Of a change at a moment a judge says the sum of the item's residuals from then on, less the mean times all of them.
     """
@@ -307,5 +307,5 @@ def _of_judges(
 
 
 def _in_turn(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Return the first of one, the first of the other, the second of one, and so on."""
+    """Return the elements of two arrays in turn."""
     return np.column_stack([one, other]).ravel()

@@ -63,7 +63,7 @@ class Position:
 
 @dataclass(frozen=True)
 class BiasedJudge:
-    """A judge whose share of votes for the left is not what the other judges let expect.
+    """A judge whose share of votes for the left deviates from the other judges'.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Repeats:
 
 
 def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a row a vote: where points are split, with a column ``points``, what the winner has of a vote.
+    """Return a row a vote, with a column ``points``, the winner's share, if points are split.
 
     Parameters
     ----------
@@ -122,13 +122,13 @@ def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def share_of_winner(names: Sequence[str]) -> pl.Expr:
-    """Return what the winner has of each vote: its points, half of a tie; `names` are the columns of the votes."""
+    """Return the winner's share of each vote: its points, 1/2 of a tie; `names` are the columns of the votes."""
     won = pl.col("points") if "points" in names else pl.lit(1.0)
     return pl.when(pl.col("tie")).then(0.5).otherwise(won) if "tie" in names else won
 
 
 def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
-    """Return decisive votes and those for the left, by judge; None if sides are not known."""
+    """Return the numbers of decisive votes and of votes for the left, by judge; None if sides are unknown."""
     if "first" not in names:
         return None
     decisive = table.filter(~pl.col("tie").fill_null(False)) if "tie" in names else table
@@ -144,7 +144,7 @@ def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
 
 
 def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[BiasedJudge] | None]:
-    """Return how often the left won, and the judges who favor a side.
+    """Return the left's share of wins, and the judges who favor a side.
 
     Memory grows with the judges alone.
 
@@ -185,7 +185,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
 
 
 def _worth(n: int, share: float, squares: float) -> float:
-    """Return how many votes without split points vary as little as one: sums of points and of their squares tell."""
+    """Return the number of votes with whole points of equal variance, for each vote with split points."""
     variance = max(squares - n * share**2, 0.0) / max(n - 1, 1)
     return min(max(share * (1 - share) / max(variance, _LEAST_VARIANCE), 1.0), _MOST_WORTH)
 
@@ -248,7 +248,7 @@ def _accused(sides: pl.DataFrame) -> list[BiasedJudge]:
 
 
 def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
-    """Return how often judges voted on the same again; None where the log does not name them.
+    """Return the agreement of judges with their own repeated votes; None without judges.
 
     Of logs longer than two million votes a sample of (judge, pair, query) is looked at, with
     all their votes, so that memory stays bounded.
@@ -296,12 +296,12 @@ _LOOKS = 2
 
 
 def _sums(votes: NDArray[np.float64], left: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return of each judge what `_p` sums over judges, (5, J): 1, votes n, those for the left k, k^2 / n and n^2."""
+    """Return each judge's terms for `_p`, (5, J): 1, votes n, votes for the left k, k^2 / n and n^2."""
     return np.stack([np.ones(len(votes)), votes, left, left**2 / votes, votes**2])
 
 
 def bias_p_values(votes: NDArray[np.float64], left: NDArray[np.float64], level: float = 0.05) -> NDArray[np.float64]:
-    """Return each judge's p-value, adjusted for all judges by Holm's method, shape (J,); 1 for those not suspected.
+    """Return each judge's p-value, adjusted for all judges by Holm's method, shape (J,); 1 if not suspected.
 
     The most suspicious judges are put aside one after the other, each judged by those that are left without
     him, until a quarter is: so several position-biased judges do not hide one another. Those put aside up to the last
@@ -340,7 +340,7 @@ def bias_p_values(votes: NDArray[np.float64], left: NDArray[np.float64], level: 
 
 
 def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the two-sided p-value of each judge by what the others say, `_sums` over them: (5,), or (5, J)."""
+    """Return each judge's two-sided p-value against the other judges, given as `_sums` over them: (5,), or (5, J)."""
     from scipy.special import bdtr, betainc, ndtri, stdtr
 
     count, cast, for_left, shares, squares = others

@@ -78,7 +78,7 @@ def _plain(character: str) -> str:
 
 
 def skeletons(name: str) -> tuple[str, str]:
-    """Return what names that are read alike have in common, and what names that look alike have, as [UTS39]_ does.
+    """Return the skeletons of a name for names that are read alike and for names that look alike, as in [UTS39]_.
 
     Compatible forms, capitals, white space, hidden characters, dashes, dots and quotes make no difference to either;
     nor do letters of other alphabets that look like Latin ones. A dash or a dot between digits counts, and so does a
@@ -105,7 +105,7 @@ def _reduced(name: str, *, looks: bool = False) -> str:
 
 
 def _joined(run: re.Match[str]) -> str:
-    """Return what is left of spaces, dashes and dots between two characters."""
+    """Return the text that replaces spaces, dashes and dots between two characters."""
     text, found = run.string, run[0].replace(" ", "")
     before, after = text[: run.start()][-1:], text[run.end() :][:1]
     if before.isdecimal() and after.isdecimal():
@@ -202,7 +202,7 @@ class Findings:
         return self.position is not None and not self.position.lower <= 0.5 <= self.position.upper
 
     def left_wins(self) -> str:
-        """Say how often the left won."""
+        """Return a text on the left's share of wins."""
         if self.position is None:
             return "not known: no columns left and right, or no decisive vote"
         found = self.position
@@ -211,7 +211,7 @@ class Findings:
         return f"{found.share:.1%} of {of}{count_text(found.votes, 'decisive vote')} (95%: {within})"
 
     def favored_sides(self) -> str:
-        """Say which judges favor a side."""
+        """Return a text on the judges who favor a side."""
         if self.biased_judges is None:
             return "not known"
         return count_and_first([f"{short_repr(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.biased_judges])
@@ -223,7 +223,7 @@ class Findings:
         return f"votes cast again{' (in one order of sides)' if sides else ''}"
 
     def cast_again(self) -> str:
-        """Say how often judges voted on the same again."""
+        """Return a text on repeated votes of judges."""
         if self.repeats is None:
             return "not known: the log does not say who judged"
         about = "" if self.repeats.sampled == 1 else "about "
@@ -236,7 +236,7 @@ class Findings:
         )
 
     def mirrored_games(self) -> str:
-        """Say how many votes have a mirrored one."""
+        """Return a text on the number of mirrored votes."""
         if self.mirrored is None:
             return "none"
         return (
@@ -246,7 +246,7 @@ class Findings:
         )
 
     def notes(self) -> list[str]:
-        """Return what a reader of a ranking must know, a line each; nothing where nothing was found."""
+        """Return notes for readers of a ranking, a line each; none without findings."""
         found = []
         if self.sided():
             found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT} (home sides are not)")
@@ -264,7 +264,7 @@ class Findings:
 
 
 def count_and_first(texts: Sequence[str]) -> str:
-    """Return how many there are, and the first four."""
+    """Return the number of texts, and the first four."""
     return f"{len(texts):,}: {first_of(texts, _MOST)}" if texts else "none"
 
 
@@ -275,7 +275,7 @@ _SURE = 100
 
 
 def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
-    r"""Return how many votes have a mirrored one, of how many, where games stand there from both sides; else None.
+    r"""Return the number of mirrored votes and of all, if games are recorded from both sides; else None.
 
     A mirrored vote is about the same items, with the sides exchanged and the same result, and of the same time, judge
     and query. Votes on one pair of one time, judge and query are a group, which is mirrored if one of its votes at most
@@ -350,7 +350,7 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool 
 
 
 def name_notes(names: Collection[str], what: str = "items") -> list[str]:
-    """Say which items people would take for one another, or hardly read; of very many nobody reads the names."""
+    """Return notes on items that people would confuse or hardly read; none if there are very many."""
     if len(names) > _MOST_NAMES:
         return []
     notes = []
