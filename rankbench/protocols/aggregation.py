@@ -227,7 +227,7 @@ class AggregationTrial(Protocol):
         return Comparisons(offsets, winners, losers, np.ones(n), ties if self.ties else None)
 
     def misfit(self, contender: Component) -> str:
-        """Return why an aggregator cannot be used on these judgments."""
+        """Return an error text for an aggregator that cannot use these judgments, or ``""``."""
         if not isinstance(contender, Aggregator):
             return "it is not an aggregator"
         if contender.needs_truth:
@@ -238,7 +238,7 @@ class AggregationTrial(Protocol):
         return ""
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
-        """Return what the judgments of one population take, and of ballots the comparisons that they imply."""
+        """Return the bytes of one population's judgments, and of the comparisons that ballots imply."""
         if self.law != "plackett-luce":
             return task.key.n * VOTE
         return task.key.n * (8 * self.length + 16 + self.length * (self.length - 1) // 2 * IMPLIED)
@@ -249,7 +249,7 @@ class AggregationTrial(Protocol):
         return small.prepare(None, task.key.seed), task.of_size(5)
 
     def assumptions(self) -> list[str]:
-        """Return what the populations are."""
+        """Return sentences on the populations."""
         words = {
             "btl": "Bradley-Terry-Luce comparisons (26)",
             "thurstone": "Thurstone's Case V comparisons",
@@ -298,7 +298,7 @@ class Selection(Protocol):
     few: ClassVar[int] = 50
 
     def refusal(self, dataset: Dataset) -> str:
-        """Refuse real logs: nobody knows the truth about their items."""
+        """Refuse real logs: their true scores are unknown."""
         if isinstance(dataset, ClickPopulation):
             return ""
         return super().refusal(dataset) or (
@@ -306,7 +306,7 @@ class Selection(Protocol):
         )
 
     def misfit(self, contender: Component) -> str:
-        """Refuse aggregators of other judgments, but for those that are told the truth."""
+        """Refuse aggregators of other judgments, except oracles, which get the truth."""
         if isinstance(contender, SelectionAggregator | LabelAggregator):
             return ""
         return f"{contender.kind} {contender.name!r} does not aggregate selections"
@@ -341,7 +341,7 @@ class Selection(Protocol):
         return each_cell(task, judged)
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
-        """Return what sessions take, as long as some that are drawn, and the copy that a contender gets."""
+        """Return the bytes of sessions, estimated from some drawn ones, and of a contender's copy."""
         dataset = prepared.dataset
         if not isinstance(dataset, ClickPopulation) or task.key.n <= SOME:
             return 0

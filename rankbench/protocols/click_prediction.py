@@ -90,7 +90,7 @@ class ClickPrediction(Protocol):
         return f"{contender.kind} {contender.name!r} does not predict selections"
 
     def assumptions(self) -> list[str]:
-        """Return how sessions and predictions were treated."""
+        """Return sentences on the treatment of sessions and on predictions."""
         several = {
             "first": "the first click counts",
             "last": "the last click counts",
@@ -119,7 +119,7 @@ class ClickPrediction(Protocol):
         return replace(made(dataset, fingerprint, log), unused=self._unused(table, log))
 
     def _unused(self, table: pl.DataFrame, log: SelectionLog) -> tuple[str, ...]:
-        """Return how many clicks of a log no contender gets."""
+        """Return a note on the clicks of a log that no contender gets."""
         shown, outside, again = count_clicks(table)
         beyond = shown - int(log.selections.clicked.sum())
         unused = {
@@ -167,7 +167,7 @@ class ClickPrediction(Protocol):
         return Prepared(self, dataset, fingerprint, units, arrays, scale, tuple(notes), splits, pool=len(train))
 
     def _split_anew(self, dataset: Dataset, fingerprint: str, log: SelectionLog) -> Prepared:
-        """Let every repetition split a log, whole sessions at a time; all held-out ones are judged together."""
+        """Have every repetition split a log by whole sessions; held-out sessions are judged together."""
         _, session = np.unique(log.rows, return_inverse=True)
         sessions = int(session.max()) + 1
         held = round(self.heldout * sessions)
@@ -230,7 +230,7 @@ class ClickPrediction(Protocol):
 
 
 def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: float) -> NDArray[np.float64]:
-    r"""Return :math:`-\log((1 - mix) P + mix / (m + 1))` of what each session selected, shape (n,).
+    r"""Return :math:`-\log((1 - mix) P + mix / (m + 1))` of the selection of each session, shape (n,).
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def _selections(prepared: Prepared, part: str) -> Selections:
 
 
 def _parts(prepared: Prepared, seed: int, repetition: int) -> tuple[Selections, Selections, NDArray[np.int64] | None]:
-    """Return what a repetition trains on, what it is judged on, and by which queries, if by any."""
+    """Return a repetition's training and test sessions, and the query of each test session, if any."""
     if "items.judged" in prepared.arrays:
         return _selections(prepared, "train"), _selections(prepared, "test"), prepared.arrays["items.judged"]
     log, held = _selections(prepared, "log"), _held(prepared, seed, repetition)

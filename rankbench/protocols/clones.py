@@ -154,13 +154,13 @@ class BestOfClones(Protocol):
         return {metric: found[metric] for metric in task.metrics}
 
     def misfit(self, contender: Component) -> str:
-        """Return why an aggregator cannot publish a score with a range; empty if it can."""
+        """Return an error text for an aggregator that cannot publish a score with a range, or ``""``."""
         if not isinstance(contender, CountAggregator):
             return "it is not an aggregator of counts"
         return "" if isinstance(contender, WithCovariance) else "it has no formula for the covariance of its scores"
 
     def assumptions(self) -> list[str]:
-        """Return what the populations are."""
+        """Return sentences on the populations."""
         return [
             f"{self.populations} populations of {self.public} public models and n equal variants with standard normal "
             f"scores; {self.votes:,} Bradley-Terry-Luce votes (26) on each pair, none between variants."

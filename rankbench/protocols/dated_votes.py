@@ -21,7 +21,7 @@ _FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True, eq=False)
 class DatedVotes:
-    """Votes with the stretch of years that they are from.
+    """Votes with the years of each vote's period.
 
     Attributes
     ----------
@@ -109,5 +109,5 @@ def counts_of_votes(
 
 
 def years_text(first: int, last: int) -> str:
-    """Return how a stretch of years is called: ``1990 to 1999``, ``1990``."""
+    """Return the name of a period: ``1990 to 1999``, ``1990``."""
     return str(first) if first == last else f"{first} to {last}"

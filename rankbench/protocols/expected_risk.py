@@ -127,7 +127,7 @@ def _least(values: Vector, pull: Vector, radius: float) -> float:
 
 
 def sampling_bound(p: Vector, n: int, k: int, bound: float) -> float:
-    r"""Return how far (20) is from order k, at most: [DMJ13]_ Lemma 7, from inequality (7) of its proof.
+    r"""Return a bound on the distance of (20) from order k: [DMJ13]_ Lemma 7, from inequality (7) of its proof.
 
     .. math:: B \Big(\sum_{q > q_0} p_q + \max(n^{-2}, q_0 n^{-3})\Big), \quad
               q_0 = |\{q : n p_q > 2 (k + \log k + 2 \log n)\}|

@@ -94,7 +94,7 @@ def sizes_of(votes: Votes, grouping: HeldOut) -> tuple[NDArray[np.int64], NDArra
 
 
 def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str, ...]]:
-    """Return what is held out together in every repetition, in words too, and why if it is not what was wanted.
+    """Return the unit that folds hold out together, and notes on why it differs from the wanted one.
 
     Folds by judge need ten judges (in effective number, see `rankbench.ranking.sampling_units.effective`),
     none with more than a fold's share of the votes: else folds are about single people,
@@ -151,7 +151,7 @@ def _check_times(total: NDArray[np.int64], decisive: NDArray[np.int64]) -> None:
 
 
 def _few_judges(votes: Votes) -> str:
-    """Return why folds by judge would be about single people; empty if they would not."""
+    """Return the reason why judges are too few or too unequal for folds by judge, or ``""``."""
     if votes.judges is None:
         return f"The log does not say who judged{' every vote' if votes.unsigned else ''}"
     if votes.judges.max() == 0:
@@ -204,7 +204,7 @@ def cut_groups(
     partition: np.random.Generator,
     inner: np.random.Generator,
 ) -> Cut:
-    """Return what a repetition does with each group.
+    """Return the part of each group in a repetition: training, validation or test.
 
     By judge, pair and vote, repetition r tests fold ``r mod FOLDS`` of a random partition, one for every `FOLDS`
     repetitions; the others are cut into `INNER` parts at random, and each is predicted from the other ones. By

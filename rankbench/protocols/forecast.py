@@ -28,7 +28,7 @@ _TOGETHER = 1 << 18
 
 @dataclass(frozen=True)
 class Choice:
-    """Parameters by which some consecutive votes were predicted.
+    """Parameters that predicted some consecutive votes.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Forecasts:
 
 
 def prequential_forecasts(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties: bool) -> Forecasts:
-    """Predict all votes, one time after the other, each from what came before it.
+    """Predict all votes in the order of time, each from the votes before it.
 
     Points of a grid and links are those of the least log loss on what was predicted so far, on the last `LAST` votes.
 
@@ -112,7 +112,7 @@ def outcomes(steps: Steps, margins: NDArray[np.float64], begin: int, end: int) -
 
 
 def sequential_margins(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
-    """Return the margin of each vote by what was known before its time, shape (n,); 0 where nothing was.
+    """Return the margin of each vote by the votes before its time, shape (n,); 0 without any.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def _chances_of_winners(choice: Choice, margins: NDArray[np.float64], outcome: N
 
 
 def _spread(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each stretch contributes to the ratio of all sums to all weights."""
+    """Return each period's contribution to the ratio of all sums to all weights."""
     total = float(weights.sum())
     if total == 0:
         return np.full(len(sums), math.nan)

@@ -67,7 +67,7 @@ class Graded(Protocol):
     transforms: str = Field(default="", description="Feature transforms, applied in order, with + between them.")
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load a data set, deal its queries to parts, leave out what cannot be judged, transform features."""
+        """Load a data set, deal its queries to parts, leave out queries without a judgment, transform features."""
         dataset = self.required(dataset)
         items = dataset.scan()
         queries = load_queries(items, features=False)
@@ -93,7 +93,7 @@ class Graded(Protocol):
         return Prepared(self, dataset, dataset.fingerprint(), units, arrays, 1.0, tuple(notes), {_TEST: title})
 
     def assumptions(self) -> list[str]:
-        """Return what contenders learn from, what losses compare, and what intervals leave out."""
+        """Return sentences on the labels that contenders see, on losses and on intervals."""
         return [
             "Contenders learn from the labels of training queries, and choose parameters and the moment to stop on "
             "validation queries.",
@@ -104,7 +104,7 @@ class Graded(Protocol):
         ]
 
     def misfit(self, contender: Component) -> str:
-        """Return why a method cannot learn from labels; empty if it can."""
+        """Return an error text for a method that cannot learn from labels, or ``""``."""
         if isinstance(contender, Method) and contender.needs_truth:
             return (
                 "it declares needs_truth, so it reads the labels of the queries that it ranks, and protocol 'graded' "
@@ -142,7 +142,7 @@ class Graded(Protocol):
 
 
 def _parts(ids: list[str]) -> tuple[NDArray[np.int64], str]:
-    """Return the part of each query, from 0, and a note on what decides it."""
+    """Return the part of each query, from 0, and a note on the rule."""
     of_file = [next((name for name in SHIPPED if one.startswith(name)), "") for one in ids]
     parts = np.empty(len(ids), np.int64)
     if {*of_file} == {*SHIPPED}:
@@ -173,7 +173,7 @@ def _queries(prepared: Prepared) -> Queries:
 
 
 def _judged(block: Block, test: ScoredItems, task: BlockTask, folds: int) -> dict[str, CellResult]:
-    """Return what the contenders of a fold did: a grid is the point that is best on the validation queries."""
+    """Return the contenders' results of a fold; a grid uses its best point on the validation queries."""
     grids = {cell: contender.grid(Method) for cell, contender in task.cells.items()}
     points = {f"{cell} {at}": method for cell, grid in grids.items() for at, method in enumerate(grid)}
 
@@ -201,14 +201,14 @@ def _judged(block: Block, test: ScoredItems, task: BlockTask, folds: int) -> dic
 
 
 def _means(outcomes: _Outcomes, queries: Queries, loss: Loss) -> Mapping[str, float]:
-    """Return the mean loss of each outcome, less is better; an outcome that has none becomes what went wrong."""
+    """Return the mean loss of each outcome, less is better; an outcome without losses becomes an error."""
     rows = judge(outcomes, queries.unlabelled(), [loss], partial(label_truth, queries))
     sign = 1.0 if loss.direction == "minimize" else -1.0
     return {name: sign * float(values[str(loss)].mean()) for name, values in rows.items() if values}
 
 
 def _together(cell: str, folds: list[CellResult]) -> CellResult:
-    """Return the results of all folds as one: the worst optimality, means of facts, losses one after the other.
+    """Return the results of all folds as one: the worst optimality, means of facts, losses concatenated.
 
     A fact that a fold lacks, such as one that was no finite number, has no mean.
     """

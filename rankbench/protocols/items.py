@@ -66,7 +66,7 @@ class Items(LogProtocol):
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Count the votes, or load the ballots; n = 1 of the suite stands for all of them."""
+        """Count the votes, or load the ballots; n = 1 of the suite means all of them."""
         dataset = self.required(dataset)
         log = votes_of(dataset)
         source = raw_data_set(dataset).opened().judged()
@@ -91,7 +91,7 @@ class Items(LogProtocol):
         return self.intervals == "judges+queries" and self.replicates > 0
 
     def _notes(self, ranked: CountedVotes | Ballots, facts: LogFacts) -> list[str]:
-        """Return what a reader of the intervals must know."""
+        """Return notes for readers of the intervals."""
         if not self.replicates:
             return []
         notes = []
@@ -136,7 +136,7 @@ class Items(LogProtocol):
         return rank(log, aggregator, intervals=intervals, resamples=self.replicates, seed=seed)[0]
 
     def _log(self, prepared: Prepared, aggregator: Aggregator) -> tuple[RankedLog, Intervals | None]:
-        """Return what an aggregator ranks, and the intervals that it gets."""
+        """Return the log for an aggregator, and its intervals."""
         wanted = self.intervals if self.replicates else None
         if "ballots.starts" in prepared.arrays:
             ballots = _unpack_ballots(prepared)

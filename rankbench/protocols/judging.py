@@ -36,7 +36,7 @@ COMPARISON = 16
 
 
 def label_truth(queries: Queries, structure: StructureKind) -> Structures:
-    """Return what losses compare with where labels are the truth: labels, or the graph of `label-pairs`."""
+    """Return the truth for losses, given labels: the labels, or the graph of `label-pairs`."""
     if structure == "scores":
         return queries.labels
     return lambda q: LabelPairs().from_labels(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
@@ -49,7 +49,7 @@ def fit(
     *,
     taught: bool = False,
 ) -> dict[str, Fitted | Exception]:
-    """Fit composed contenders together and the others one by one; show labels to those alone that declare it.
+    """Fit composed contenders together and the others singly; only methods that declare it see labels.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _score_unlabelled(score: Callable[[Queries], NDArray[np.float64]], queries: 
 
 
 def comparison_bytes(task: BlockTask) -> int:
-    """Return what a comparison of a block that is being fitted takes: items and weight, twice where one gets a copy."""
+    """Return the bytes of a comparison in a fit: items and weight, twice if a contender gets a copy."""
     composed = all(isinstance(found.component(Method), ERM) for found in task.cells.values())
     return COMPARISON if composed else 2 * COMPARISON
 
@@ -135,7 +135,7 @@ def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dic
 
 
 def own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
-    """Return what a fitted method says of all items, on queries that it may do with as it likes."""
+    """Return a fitted method's scores of all items, on a copy of the queries."""
     return np.array(returned_numbers(fitted.score(queries_for_plugin(queries)), "scores"), dtype=np.float64)
 
 
@@ -195,7 +195,7 @@ def losses_of(
     truth: Callable[[StructureKind], Structures],
     offsets: NDArray[np.int64],
 ) -> dict[str, NDArray[np.float64] | Exception]:
-    """Return each loss of C contenders on Q queries, shape (C, Q), or what is wrong with it.
+    """Return each loss of C contenders on Q queries, shape (C, Q), or its error.
 
     Built-in losses of scores are computed in one pass; if that fails, one by one, so that the
     one at fault is named. Third-party losses are always by themselves, and come last, on scores
@@ -238,7 +238,7 @@ def losses_of(
 def answer(
     cell: str, outcome: Fitted | Exception, judged: Mapping[Split, Mapping[str, NDArray[np.float64]]]
 ) -> CellResult:
-    """Return a contender's result: its losses by split and metric, or what went wrong."""
+    """Return a contender's result: its losses by split and metric, or its error."""
     if isinstance(outcome, Exception):
         return failed(cell, outcome)
     losses = {(metric, split): values for split, rows in judged.items() for metric, values in rows.items()}
@@ -248,7 +248,7 @@ def answer(
 
 
 def each_cell(task: BlockTask, judged: Callable[[str, Contender], CellResult]) -> list[CellResult]:
-    """Return what each contender did, given its cell; what one raises is its own result."""
+    """Return each contender's result; an exception becomes a failed result."""
     outcomes: dict[str, CellResult | Exception] = {}
     for cell, contender in task.cells.items():
         outcomes[cell] = guarded(partial(judged, cell, contender))

@@ -55,7 +55,7 @@ def _of_logistic(along: float, against: float, d: float, x: float, valued: bool)
 
 
 def _of_probit(along: float, against: float, d: float, x: float, valued: bool) -> tuple[float, float, float, float]:
-    """Return what `_of_logistic` does."""
+    """Return the terms of `_of_logistic` for the probit link."""
     tail, near, far = normal_tails(x)
     slope = d * (against * far - along * near)
     root = d * math.sqrt(along * near * (near + x) + against * max(far * (far - x), 0.0))

@@ -171,7 +171,7 @@ def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
 def _rising_root(
     terms: Callable[[float], NDArray[np.float64]], b: float, hidden: float, hidden_at: Callable[[float], float]
 ) -> float:
-    """Return the b > 0 at which a slope that is negative at 0, and rises, is zero: Newton between bounds.
+    """Return the root b > 0 of a rising slope that is negative at 0, by Newton's method between bounds.
 
     Slopes up to ``hidden_at(b)`` are taken for zero: rounding hides their sign. It is nowhere more than `hidden`, and
     much less where the largest margins have been decided, whose terms vanish.
@@ -305,7 +305,7 @@ def tie_log_loss(pairs: PairOutcomes, b: float, nu: float) -> float:
 
 
 def calibration_error(pairs: PairOutcomes, b: float, link: Link) -> float:
-    """Return the expected calibration error on the decisive votes, in [0, 1]; nan if there are none.
+    """Return the expected calibration error on the decisive votes, in [0, 1]; nan without any.
 
     Chances are put into `BINS` classes of equal width; the mean of |share of wins - mean
     chance| over the classes, weighted by their votes. A vote counts as a win at p and as

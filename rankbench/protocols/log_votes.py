@@ -34,7 +34,7 @@ _KINDS: tuple[HeldOut, ...] = get_args(HeldOut)
 
 @dataclass(frozen=True, eq=False)
 class GroupedVotes:
-    """Votes summed by group, pair and outcome; K sums, never more than there are votes.
+    """Votes summed by group, pair and outcome: K sums, at most as many as votes.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
 
 
 def _firsts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each different key begins among sorted ones."""
+    """Return the first index of each different key among sorted keys."""
     return np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1])
 
 
@@ -156,7 +156,7 @@ def pack_pairs(pairs: ComparedPairs) -> dict[str, NDArray[Any]]:
 
 
 def unpack_grouped(arrays: Mapping[str, NDArray[Any]]) -> GroupedVotes:
-    """Return what `pack_grouped` and `pack_pairs` packed."""
+    """Return the votes packed by `pack_grouped` and `pack_pairs`."""
     of = unpack(arrays, "groups")
     kind = _KINDS[int(of["kind"][0])]
     pairs = ComparedPairs(int(arrays["pairs.m"][0]), arrays["pairs.low"], arrays["pairs.high"])
@@ -193,7 +193,7 @@ class LoadedVotes:
         return {}
 
     def grouped(self, kind: HeldOut) -> dict[str, NDArray[Any]]:
-        """Return the votes by group as `pack_grouped` packs them: protocols that group alike share them."""
+        """Return the votes by group as `pack_grouped` packs them, shared by protocols with equal groups."""
         if kind not in self._grouped:
             pairs, of_vote, packed = self._pairs
             self._grouped[kind] = packed | pack_grouped(group_votes(self.votes, kind, pairs, of_vote))
@@ -201,7 +201,7 @@ class LoadedVotes:
 
 
 def votes_of(dataset: Dataset) -> LoadedVotes:
-    """Return a data set's votes; those loaded last are not loaded again, unless their fingerprint is another one.
+    """Return a data set's votes, from a cache of one entry if their fingerprint is unchanged.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def votes_of(dataset: Dataset) -> LoadedVotes:
 
 
 def unchanged(dataset: Dataset, fingerprint: str) -> None:
-    """Refuse data whose content is not what it was before they were read.
+    """Raise if a data set's content changed since its fingerprint was taken.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def unpack_items(prepared: Prepared) -> list[str]:
 
 
 def unpack_votes(prepared: Prepared) -> Votes:
-    """Return what `pack_votes` packed."""
+    """Return the votes packed by `pack_votes`."""
     of: dict[str, Any] = unpack(prepared.arrays, "votes")
     columns: dict[str, Any] = {"weights": all_ones(len(of["winners"])), "judges": None, "times": None}
     columns |= {name: of[name] for name in _VOTE_COLUMNS if name in of}
@@ -348,22 +348,22 @@ class LogProtocol(Protocol):
     counts: ClassVar[str] = "votes"
 
     def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
-        """Return the whole block: its n stands for the whole log."""
+        """Return the whole block: its n means the whole log."""
         return BlockPart(prepared, task, 1.0)
 
     def refusal(self, dataset: Dataset) -> str:
-        """Return why a data set is no log of votes; empty if it is one."""
+        """Return an error text for a data set that is no log of votes, or ``""``."""
         if "comparisons" in table_kind(dataset.table).judgments:
             return ""
         return f"protocol {self.name!r} takes comparisons or ballots, data set {dataset!s} has {dataset.table}"
 
     def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the items of a log; empty if it can."""
+        """Return an error text for a component that cannot rank the items of a log, or ``""``."""
         return misfit_of(contender)
 
 
 def misfit_of(contender: Component, *, covariates: bool = False) -> str:
-    """Return why a component cannot rank the items of a log of votes; empty if it can.
+    """Return an error text for a component that cannot rank the items of a log of votes, or ``""``.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class OneStepAhead(LogProtocol):
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load the votes and their times; n = 1 of the suite stands for all of them."""
+        """Load the votes and their times; n = 1 of the suite means all of them."""
         dataset = self.required(dataset)
         log = votes_of(dataset)
         votes = log.votes
@@ -108,7 +108,7 @@ class OneStepAhead(LogProtocol):
         return Prepared(self, dataset, log.fingerprint, units, arrays, float(count), notes, splits, pool=count)
 
     def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the items of a log; empty if it can."""
+        """Return an error text for a component that cannot rank the items of a log, or ``""``."""
         return misfit_of(contender, covariates=True)
 
     def _times(self, dataset: Dataset) -> Any:
@@ -117,13 +117,13 @@ class OneStepAhead(LogProtocol):
         return in_units(table.select("time").collect(engine="streaming")["time"].sort(), self.unit)
 
     def in_time_units(self, unit: str) -> Protocol:
-        """Return the same with votes of one such unit together."""
+        """Return the same protocol with votes grouped by a unit of time."""
         if unit not in get_args(TimeUnit):
             raise SpecError(f"there is no time unit {unit!r}; there are {', '.join(get_args(TimeUnit))}")
         return type(self).model_validate(self.model_dump() | {"unit": unit})
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
-        """Let every contender predict the votes, one time after the other."""
+        """Have every contender predict the votes in the order of time."""
         return each_cell(task, partial(_judged, unpack_steps(prepared.arrays), unpack_items(prepared), task.metrics))
 
     def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
@@ -152,7 +152,7 @@ def _learned(steps: Steps) -> int:
 
 
 def _notes(steps: Steps) -> list[str]:
-    """Return what a reader must know of when things happened."""
+    """Return notes for readers on the times of predictions and refits."""
     sizes = np.bincount(steps.block_of_vote(), steps.whole[steps.tested], steps.count)
     times, votes = len(steps.starts) - 1, int(steps.whole.sum())
     gaps = np.diff([*map(steps.votes_before, steps.starts[steps.moments].tolist()), votes])

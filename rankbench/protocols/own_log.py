@@ -99,7 +99,7 @@ class OwnLog(LogProtocol):
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load the votes; n = 1 of the suite stands for all of them."""
+        """Load the votes; n = 1 of the suite means all of them."""
         dataset = self.required(dataset)
         log = votes_of(dataset)
         grouping, why = chosen_grouping(log.votes, self.folds)
@@ -116,7 +116,7 @@ class OwnLog(LogProtocol):
         return Prepared(self, dataset, log.fingerprint, units, arrays, scale, notes, fixed=fixed)
 
     def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the items of a log; empty if it can."""
+        """Return an error text for a component that cannot rank the items of a log, or ``""``."""
         return misfit_of(contender, covariates=True)
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:

@@ -59,7 +59,7 @@ class BTL(Protocol):
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load a data set, leave out what cannot be judged, split and transform it."""
+        """Load a data set, leave out unusable queries, split and transform it."""
         dataset = self.required(dataset)
         items = dataset.scan()
         queries = load_queries(items, features=False)
@@ -94,7 +94,7 @@ class BTL(Protocol):
         return replace(_prepared(self, dataset, parts, scale, tuple(notes)), reduced=tuple(reduced))
 
     def assumptions(self) -> list[str]:
-        """Return where judgments come from, not from people even where items and labels do, and what losses compare."""
+        """Return sentences on the source of the judgments, which are simulated, and on the losses."""
         compared = (
             "Losses compare scores with the paper's limit scores (27); an item's limit score is its label minus the "
             "mean label of the query's other items. So losses differ from those against labels, and NDCG may exceed 1. "
@@ -140,13 +140,13 @@ class BTL(Protocol):
         return limit_scores(queries) if structure == "scores" else partial(_preferences, queries)
 
     def cannot_judge(self, loss: Loss) -> str:
-        """Return why a loss needs the labels; empty if it does not, or has them."""
+        """Return an error text for a loss that needs labels that are not shown, or ``""``."""
         if loss.grades and self.judge == "limit-scores":
             return f"{loss.name!r} counts relevant items, and limit scores are no grades: write btl:judge=labels"
         return ""
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
-        """Return what judgments take in drawing order and by query, or by query while they are fitted."""
+        """Return the bytes of judgments in drawing order and by query, or by query in a fit."""
         return task.key.n * max(JUDGMENT + COMPARISON, comparison_bytes(task))
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:

@@ -35,7 +35,7 @@ PeriodRows: TypeAlias = tuple[Sequence[str], Mapping[str, NDArray[Any]], tuple[s
 
 
 class PeriodProtocol(LogProtocol):
-    """A series over stretches of years: each contender says something of the votes of each."""
+    """A series over periods of years: each contender has a result in each period."""
 
     facts: ClassVar[tuple[Fact, ...]] = ()
     layout: ClassVar[Layout] = "series"
@@ -46,7 +46,7 @@ class PeriodProtocol(LogProtocol):
 
     @abstractmethod
     def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
-        """Return the rows of the series; `votes` are the columns of the log as they are packed.
+        """Return the rows of the series; `votes` are the packed columns of the log.
 
         Raises
         ------
@@ -56,10 +56,10 @@ class PeriodProtocol(LogProtocol):
 
     @abstractmethod
     def series(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
-        """Return what a contender says, by metric, a number a row."""
+        """Return a contender's results by metric, a number a row."""
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load the votes with their stretches, and what is said of these."""
+        """Load the votes with their periods, and the rows of the series."""
         dataset = self.required(dataset)
         fingerprint = dataset.fingerprint()
         log = self.dated(dataset)
@@ -76,7 +76,7 @@ class PeriodProtocol(LogProtocol):
         return Prepared(self, dataset, fingerprint, {"design": tuple(names)}, arrays, float(log.votes.count), notes)
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
-        """Return what every contender says."""
+        """Return every contender's results."""
 
         def judged(cell: str, contender: Contender) -> CellResult:
             of_rows = self.series(prepared, contender.component(Aggregator), task.key.seed)
@@ -122,11 +122,11 @@ class PeriodLeaders(PeriodProtocol):
         return self
 
     def dated(self, dataset: Dataset) -> DatedVotes:
-        """Load the votes with the steps of time from which stretches are put together."""
+        """Load the votes with the steps of time that periods consist of."""
         return dated_votes(dataset, self.every or self.years)
 
     def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
-        """Return the stretches with who was first in each, of those in which somebody was."""
+        """Return the periods that have a first item, and that item."""
         names, first, kept = [], [], []
         since = log.years[:, 0] + ((self.every or self.years) - self.years)
         begins = np.searchsorted(log.years[:, 0], since)
@@ -153,14 +153,14 @@ class PeriodLeaders(PeriodProtocol):
         return int(log.items[int(scores.argmax())])
 
     def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the items of a stretch with intervals; empty if it can."""
+        """Return an error text for a component that cannot rank a period's items with intervals, or ``""``."""
         why = misfit_of(contender)
         if why or not isinstance(contender, Aggregator):
             return why
         return "" if isinstance(contender, WithCovariance) else f"{contender.name!r} has no formula for intervals"
 
     def series(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
-        """Rank the items of each stretch, and return what the contender says of its first."""
+        """Rank the items of each period, and return the contender's results on the period's first item."""
         stored = unpack(prepared.arrays, "dated")
         lines = [
             _row(_of_periods(stored, begin, end), aggregator, str(item), seed)
@@ -186,7 +186,7 @@ def _of_periods(stored: Mapping[str, NDArray[Any]], begin: int, end: int) -> Cou
 
 
 def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tuple[float, ...]:
-    """Return what an aggregator says of an item: score, interval, places among all items of the log, and votes."""
+    """Return an aggregator's result for an item: score, interval, places among all items of the log, and votes."""
     scores, scales, units = log.scores(aggregator), log.scales(aggregator), log.units
     covariance, known = log.covariance(aggregator, scores)[0], has_interval(units)
     if aggregator.only_differences():
@@ -252,7 +252,7 @@ class LeftAdvantage(PeriodProtocol):
         return log.names, {"lefts": log.lefts, "sided": log.sided, "won": log.votes.share_won(left)}, notes
 
     def misfit(self, contender: Component) -> str:
-        """Return why a component cannot say what was expected; empty if it can."""
+        """Return an error text for a component that cannot predict the expected outcome, or ``""``."""
         why = misfit_of(contender)
         if why or not isinstance(contender, Aggregator):
             return why

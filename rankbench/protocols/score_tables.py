@@ -102,11 +102,11 @@ class ScoreTables(Protocol):
         return each_unit(task, ScoreAggregator, self.tables, drawn, measured)
 
     def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the systems of a score table."""
+        """Return an error text for a component that cannot rank the systems of a score table, or ``""``."""
         return "" if isinstance(contender, ScoreAggregator) else "it does not aggregate score tables"
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
-        """Return what a table takes with the resamples of its systems' scores."""
+        """Return the bytes of a table and of the resamples of its systems' scores."""
         return _NUMBER * self.systems * (task.key.n + self.replicates)
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
@@ -115,7 +115,7 @@ class ScoreTables(Protocol):
         return small.prepare(None, task.key.seed), task.of_size(self.few)
 
     def assumptions(self) -> list[str]:
-        """Return what the tables are."""
+        """Return sentences on the tables."""
         return [
             f"{self.tables} tables of {self.systems} systems with normal means, sd {self.spread:g}.",
             f"A score adds to the mean a normal effect of the task, sd 1, and {self.noise} noise of sd 1.",

@@ -48,7 +48,7 @@ _FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Votes by time, and the times at which something happens.
+    """Votes by time, and the times of predictions and choices.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Steps:
     def with_covariates(
         self, aggregator: CovariateAggregator, begin: int, end: int, items: list[str]
     ) -> CovariateVotes:
-        """Return the votes of the times from `begin` to before `end`, with what an aggregator reads, a row each.
+        """Return the votes of the times from `begin` to before `end`, with the aggregator's covariates, a row each.
 
         Raises
         ------
@@ -180,7 +180,7 @@ def arrays_of(covariates: Covariates | None) -> dict[str, NDArray[Any]]:
 
 
 def covariates_of(arrays: dict[str, NDArray[Any]]) -> Covariates | None:
-    """Take what `arrays_of` made out of unpacked arrays; None where it is not there."""
+    """Remove the result of `arrays_of` from unpacked arrays and return it as covariates; None without it."""
     if "controls" not in arrays:
         return None
     names = tuple(arrays.pop("controls").tobytes().decode().split("\n"))
@@ -188,13 +188,13 @@ def covariates_of(arrays: dict[str, NDArray[Any]]) -> Covariates | None:
 
 
 def unpack_steps(arrays: Mapping[str, NDArray[Any]]) -> Steps:
-    """Return what `Steps.packed` packed."""
+    """Return the steps packed by `Steps.packed`."""
     of = unpack(arrays, "steps")
     return Steps(int(of.pop("m")[0]), covariates=covariates_of(of), **of)
 
 
 def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> Steps:
-    """Return votes by time, with what happens when.
+    """Return votes by time, with the times of predictions and choices.
 
     Parameters
     ----------

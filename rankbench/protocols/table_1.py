@@ -48,7 +48,7 @@ _Arrays: TypeAlias = dict[Any, NDArray[Any]]
 
 
 class _Part(NamedTuple):
-    """Rows of one part of a rotation: a query is one user's ratings in one fold, ascending; and the user of each."""
+    """Rows of one part of a rotation: a query is one user's ratings in one fold, ascending; and each query's user."""
 
     queries: Queries
     users: NDArray[np.int64]
@@ -146,7 +146,7 @@ class Table1(Protocol):
         return replace(self.metrics[0], high=float(np.ptp(ratings)), chance=float(np.mean(weights)) / 2)
 
     def _notes(self, seed: int) -> tuple[str, ...]:
-        """Say what the parameters mean for a reader of the leaderboard, and what was chosen knowing results."""
+        """Return notes for readers on the parameters, and on choices made knowing results."""
         notes = [
             "Chosen knowing results on the real ratings: two definitions of features (a user's mean in the movie's "
             "genres, and the deviations that make users similar). An earlier program for the experiment was compared "
@@ -175,7 +175,7 @@ class Table1(Protocol):
         return tuple(notes)
 
     def _run(self, ratings: Ratings, fingerprint: str, seed: int, known: _Arrays, repetition: int) -> _Arrays:
-        """Compute one rotation: its rows in order, their features, where its parts begin; learn what is not known."""
+        """Compute one rotation: its ordered rows, their features, the starts of its parts; learn unknown parameters."""
         from rankbench.data.movielens.kernels import deal_folds
         from rankbench.kernels.random import seed_state
 
@@ -196,7 +196,7 @@ class Table1(Protocol):
         return {"x": x[order], "order": order, "group": groups[order], "part": part[order].astype(np.int8)}
 
     def refusal(self, dataset: Dataset) -> str:
-        """Return why a data set has no ratings of movies; empty if it has."""
+        """Return an error text for a data set without ratings of movies, or ``""``."""
         if not dataset.named:
             return f"protocol {self.name!r} takes rated items that have names, data set {dataset!s} has none"
         return super().refusal(dataset)
@@ -220,7 +220,7 @@ class Table1(Protocol):
         return results
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
-        """Return what training pairs take while they are sorted by user, or are fitted."""
+        """Return the bytes of training pairs while they are sorted by user, or fitted."""
         return task.key.n * PAIR
 
     def _pairs(self, part: _Part, n: int, entropy: tuple[int, ...]) -> RatedPairs:
@@ -244,7 +244,7 @@ class Table1(Protocol):
         return parts
 
     def misfit(self, contender: Component) -> str:
-        """Return why a contender cannot compete: it is no method."""
+        """Return an error text for a contender that is no method, or ``""``."""
         return "" if isinstance(contender, Method) else f"{contender!s} is not a method"
 
 

@@ -61,7 +61,7 @@ def scores_of_counts(
 
 
 def fit_with_covariates(aggregator: CovariateAggregator, votes: CovariateVotes, when: str) -> ControlledFit:
-    """Return an aggregator's scores and effects of covariates; `when` says which votes.
+    """Return an aggregator's scores and effects of covariates; `when` names the votes in errors.
 
     Raises
     ------
@@ -167,7 +167,7 @@ class Trial:
 
 
 def _blind_margins(fit: ControlledFit, votes: CovariateVotes) -> NDArray[np.float64]:
-    """Return a fit's margins of votes whose outcomes it does not see, neither as numbers nor by which item is first.
+    """Return a fit's margins of votes with their outcomes hidden, which the order of items would reveal.
 
     As a log is read, the first item of a vote is its winner.
     """
@@ -213,7 +213,7 @@ def _with_margins(parts: tuple[_PairsOfParts, PairOutcomes], scores: Sequence[ND
 def trial_losses(
     grid: Sequence[Aggregator], trial: Trial, losses: Sequence[str]
 ) -> tuple[Mapping[str, float], dict[str, float]]:
-    """Return the losses of one contender on the held-out votes, those that are asked for, and what was chosen for it.
+    """Return one contender's losses on the held-out votes, and its chosen parameters.
 
     Parameters
     ----------
