@@ -41,7 +41,7 @@ class LinearModel(Model):
     source: ClassVar[str] = "[DMJ13]_ section 6.2"
 
     def features(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the features, shape (N, d), as they are: the same array, not a copy."""
+        """Return the features, shape (N, d), unchanged: the same array, not a copy."""
         return x
 
 
@@ -188,7 +188,7 @@ class Oracle(Method):
     needs_truth: ClassVar[bool] = True
 
     def fit(self, block: Block) -> Fitted:
-        """Learn nothing: the labels come with the queries that are to be scored."""
+        """Learn nothing: the labels come with the queries to score."""
         return Fitted(_labels)
 
 

@@ -110,7 +110,7 @@ def _scores(theta: NDArray[np.float64], queries: Queries) -> NDArray[np.float64]
 
 
 def _ends(block: Block) -> NDArray[np.float64]:
-    """Return how often each item is an end point of a pair, shape (N,)."""
+    """Return the number of pairs that each item is an end point of, shape (N,)."""
     said = block.comparisons
     base = np.repeat(block.design.offsets[:-1], said.counts)
     ends = np.concatenate([base + said.winners, base + said.losers])
@@ -139,7 +139,7 @@ def _linear_path(
 
 
 def _logistic_path(problem: PairwiseProblem, ridges: Sequence[float]) -> list[Fit]:
-    """Take Newton steps, for each lambda from where the one before ended."""
+    """Take Newton steps for each lambda, starting at the solution for the previous one."""
     newton = Newton(tolerance=GRADIENT, max_iterations=STEPS)
     fits: list[Fit] = []
     for ridge in ridges:

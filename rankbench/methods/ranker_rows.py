@@ -25,7 +25,7 @@ _NO_QUERIES = (
 
 
 def _column_names(X: Any) -> list[Any]:
-    """Return the names of a frame's columns; PyArrow calls them otherwise, and what is no frame has none."""
+    """Return the names of a frame's columns, also of PyArrow's; none for other objects."""
     # The class knows: a column of a pandas frame is an attribute too.
     return list(X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", ()))
 
@@ -70,7 +70,7 @@ def with_queries(X: Any, qid: ArrayLike | None, query: str | None) -> tuple[Any,
 def queries_of_rows(
     x: NDArray[np.float32], y: NDArray[np.float64] | None, qid: ArrayLike | None
 ) -> tuple[Queries, NDArray[np.int64]]:
-    """Return queries in the order in which they first appear, and the row of X of each of their items."""
+    """Return queries in the order of first appearance, and the row of X of each of their items."""
     numbers: dict[Hashable, int] = {}
     names = [0] * len(x) if qid is None else _query_names(qid, len(x))
     of = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)

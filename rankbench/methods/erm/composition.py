@@ -15,7 +15,7 @@ from rankbench.plugin.manager import reference
 
 
 class Composition(Method):
-    """The parameters of `rankbench.methods.erm.ERM`, checked: what its fits are told.
+    """The parameters of `rankbench.methods.erm.ERM`, checked for its fits.
 
     Raises
     ------

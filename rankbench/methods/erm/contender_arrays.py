@@ -78,7 +78,7 @@ class Target:
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """Tell targets apart by everything that determines them."""
+        """Key of everything that determines a target."""
         return (self.aggregator.digest(), self.order, self.surrogate.digest())
 
     def make(self, sample: SampledVotes, labels: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
@@ -148,7 +148,7 @@ class TargetPlan:
         return orders[np.searchsorted(orders[1:], counts)]
 
     def sums(self, largest: int, queries: int, items: int) -> Sums:
-        """Allocate what a pass adds up, where no query has more than `largest` judgments."""
+        """Allocate the sums of a pass, for queries of at most `largest` judgments."""
         orders = np.array(sorted({t.order for t in self.targets if t.order < largest}), dtype=np.int64)
         controls = (2, len(orders), items)
         return Sums(

@@ -100,7 +100,7 @@ def _without_order(block: Block, contenders: Mapping[str, Composition]) -> dict[
 
 
 def _without_room(block: Block, contenders: Mapping[str, Composition]) -> dict[str, Outcome]:
-    """Refuse aggregators whose compiled form needs more memory for the largest query than there is."""
+    """Fail contenders whose aggregator's compiled form needs more memory for the largest query than available."""
     m, outcomes = int(block.design.sizes.max(initial=0)), dict[str, Outcome]()
     for label, contender in contenders.items() if m > MOST_DENSE else ():
         kernel = contender.aggregator.kernel()
@@ -157,7 +157,7 @@ class _Fits:
         return single_target(self.block, aggregator, surrogate) if isinstance(surrogate, ScoreSurrogate) else None
 
     def outcomes(self, fitted: Callable[[str], None]) -> dict[str, Outcome]:
-        """Run the stream if anybody needs it, then finish every contender."""
+        """Run the stream if any contender needs it, then finish every contender."""
         sampled = any(
             isinstance(c.surrogate, ScoreSurrogate) and self._known(label, c, c.surrogate) is None
             for label, c in self.group.items()

@@ -126,7 +126,7 @@ class Interpreted(Stream):
         return float(weights @ surrogate.phi(margins)), gradient.astype(np.float64)
 
     def run(self, steps: int, record: NDArray[np.int64]) -> ContenderPath:
-        """Advance all contenders by `steps` draws, recording them after those in `record`."""
+        """Advance all contenders by `steps` draws, recorded after the draws in `record`."""
         count, d = len(self.contenders), self.x.shape[1]
         theta, total = np.zeros((count, d)), np.zeros((count, d))
         window, estimates = np.zeros((WINDOW, count)), np.zeros((count, len(record)))

@@ -36,7 +36,7 @@ def record_steps(draws: int, points: int) -> NDArray[np.int64]:
 
 
 def unaveraged(contenders: Sequence[Composition], steps: int) -> NDArray[np.int64]:
-    """Return how many of the first of `steps` iterates each contender leaves out of its average, shape (C,)."""
+    """Return the number of first iterates that each contender's average leaves out, shape (C,)."""
     optimizers = [c.optimizer for c in contenders]
     return np.array([o.unaveraged(steps) if isinstance(o, StepOptimizer) else 0 for o in optimizers], dtype=np.int64)
 
@@ -99,7 +99,7 @@ class Lockstep(Stream):
         self.columns, self.rows = _columns(self.plan, self.contenders)
 
     def run(self, steps: int, record: NDArray[np.int64]) -> ContenderPath:
-        """Advance all contenders by `steps` draws, recording them after those in `record`."""
+        """Advance all contenders by `steps` draws, recorded after the draws in `record`."""
         path = self._path(record, len(record) > 0)
         path.unaveraged[self.rows] = unaveraged(self.contenders, steps)
         judged, table, seed, scratch, sums = self.judged, self.table, self.seed, self.scratch, self.sums

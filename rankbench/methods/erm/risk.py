@@ -55,7 +55,7 @@ def complete_share(comparisons: Comparisons, k: float) -> float:
 
 
 def complete_graphs(block: Block, aggregator: Aggregator) -> tuple[Comparisons, NDArray[np.float64]]:
-    """Return the graphs made from all judgments (or the labels) of each query, and what their edges count in the risk.
+    """Return the graphs of all judgments (or the labels) of each query, and their edges' weights in the risk.
 
     Returns
     -------

@@ -31,7 +31,7 @@ from rankbench.methods.erm.kernels.targets import (
 
 @declared(AGGREGATE)
 def idle_aggregate(winners, losers, weights, m, params, work, out):  # type: ignore[no-untyped-def]
-    """Aggregate nothing: stands for structures that are made from labels."""
+    """Aggregate nothing, in place of an aggregator for structures made from labels."""
 
 
 @declared(TARGET)
@@ -47,7 +47,7 @@ def idle_gradient(alpha, target, params, gradient):  # type: ignore[no-untyped-d
 
 @declared(WEIGH)
 def idle_weigh(weights, params, offsets):  # type: ignore[no-untyped-def]
-    """Take weights as they are."""
+    """Leave weights unchanged."""
 
 
 # Sums may be reordered into vector lanes, in the same way for every contender.

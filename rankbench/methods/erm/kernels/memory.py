@@ -83,7 +83,7 @@ def _fetch(typingctx: Any, array: Any, place: Any) -> Any:
 
 @njit(cache=True, nogil=True, inline="always")
 def fetch_ahead(array: Any, begin: int, end: int) -> None:
-    """Let the processor fetch ``array.ravel()[begin:end]`` while something else is computed; it changes no number."""
+    """Prefetch ``array.ravel()[begin:end]`` into the processor's cache; no number changes."""
     for place in range(begin, end, _LINE):
         _fetch(array, place)  # type: ignore[call-arg]
 

@@ -333,7 +333,7 @@ def subset_moments(won: Flags, starts: Rows, k: int, c: float, mean: Vector, squ
 
 @declared()
 def batch_moments(won: Flags, starts: Rows, k: int, c: float, mean: Vector, square: Vector) -> None:
-    """Average over ceil(votes / k) batches of k votes in their order, the last one of what is left.
+    """Average over ceil(votes / k) batches of k votes in their order; the last batch may be smaller.
 
     Parameters as for `subset_moments`.
     """

@@ -117,7 +117,7 @@ class Sums(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def draw_sample(judged: Judged, seed: SeedState, t: int, longest: Rows, scratch: Scratch, query: int) -> int:
-    """Draw step t: return its query, and in scratch as many judgments of its sample as `longest`, (Q,), says.
+    """Draw step t: return its query, and write the first `longest`, (Q,), judgments of its sample to scratch.
 
     `query` >= 0 fixes the query instead of drawing it.
     """
@@ -154,7 +154,7 @@ def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
 
 @declared()
 def largest_within(scores: Vector, floor: float) -> float:
-    """Return the largest absolute score if it is above 0 and at most `floor`; else 0: there is nothing to settle."""
+    """Return the largest absolute score if it is above 0 and at most `floor`; else 0."""
     largest = 0.0
     for score in scores:
         if not abs(score) <= floor:
@@ -315,7 +315,7 @@ def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
 
 @njit(cache=True, nogil=True, inline="always")
 def fetch_sums(judged: Judged, q: int, sums: Sums) -> None:
-    """Let the processor fetch the sums of query q from memory: its next draw is added to them."""
+    """Prefetch the sums of query q, which its next draw is added to."""
     half = (sums.draws[0, q] + sums.draws[1, q]) % 2
     low, high = judged.items[q], judged.items[q + 1]
     for p in range(sums.targets.shape[1]):
