@@ -70,7 +70,7 @@ class Composite(StepOptimizer):
         return self.c / (t + self.t0) if self.schedule == "inverse-t" else self.c / math.sqrt(t + self.t0)
 
     def unaveraged(self, steps: int) -> int:
-        """Return how many of `steps` iterates the average leaves out; at least one is in it."""
+        """Return the number of first iterates, of `steps`, that the average leaves out; at least one is in it."""
         if self.averaging == "full":
             return 0
         kept = 1 if self.averaging == "off" else max(1, math.ceil(self.tail * steps))
@@ -170,7 +170,7 @@ class Proximal(Solver):
         curvature: float,
         iteration: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
-        """Return where a short enough step leads, the gradient there and its curvature; None if no step is left."""
+        """Return the point after a short enough step, the gradient there and its curvature; None if no step is left."""
         while True:
             there = penalty.prox(start - slope / curvature, 1.0 / curvature)
             move = there - start

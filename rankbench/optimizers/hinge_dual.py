@@ -78,7 +78,7 @@ class HingeRisk:
         return fits
 
     def _solve(self, theta: NDArray[np.float64], l2: float, tolerance: float, steps: int) -> Fit:
-        """Take Newton steps on the smoothed risk, narrower whenever smoothing is most of the gap."""
+        """Take Newton steps on the smoothed risk, with less smoothing whenever it is most of the gap."""
         from rankbench.optimizers.kernels import dual_point
 
         shortfall = self.wanted - self.differences.margins(theta)

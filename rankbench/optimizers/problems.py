@@ -29,7 +29,7 @@ class Gram:
 
     @cached_property
     def _eigen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Eigenvalues, ascending, those that rounding made negative being 0, and eigenvectors."""
+        """Eigenvalues, ascending, with negative rounding errors set to 0, and eigenvectors."""
         values, vectors = np.linalg.eigh(self.matrix)
         return np.maximum(values, 0.0), vectors
 
@@ -179,7 +179,7 @@ class PairwiseProblem:
         return margin
 
     def _move(self, margin: NDArray[np.float64], part: slice) -> None:
-        """Take the offsets of these pairs off their margins."""
+        """Subtract the offsets of these pairs from their margins."""
         margin -= self.offsets[part] if len(self.offsets) > 1 else self.offsets
 
     @cached_property
@@ -319,7 +319,7 @@ PAIRS_AT_ONCE = 4096
 
 
 class PairDifferences:
-    """Differences ``x_tail - x_head`` of pairs, shape (P, d), kept whole if they are few.
+    """Differences ``x_tail - x_head`` of pairs, shape (P, d), stored as a whole if few.
 
     Parameters
     ----------

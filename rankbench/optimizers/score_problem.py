@@ -107,7 +107,7 @@ class ScoreProblem:
         return 0.5 * (hessian + hessian.T) + self.l2 * np.eye(self.dimension)
 
     def relative_error(self, theta: NDArray[np.float64], error: NDArray[np.float64]) -> float:
-        """Return what an error in the targets does to the minimizer theta, relative to it, to first order.
+        """Return the first-order effect of an error in the targets on the minimizer theta, relative to theta.
 
         Both in the norm of the Hessian H there: ``|H^-1 dg| / |theta|`` with dg the change
         of the gradient. For a quadratic surrogate it is exact.
