@@ -36,7 +36,7 @@ class BallotRule(OrderAggregator):
         """Return the scores, shape (m,); equal ones are equal numbers."""
 
     def winners(self, orders: Orders, m: int) -> NDArray[np.bool_]:
-        """Return whether the rule elects each item, shape (m,); several items if they are tied."""
+        """Return whether the rule elects each item, shape (m,); tied items are all elected."""
         scores = self.from_orders(orders, m)
         return np.asarray(scores == scores.max())
 

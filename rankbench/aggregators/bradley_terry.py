@@ -84,7 +84,7 @@ class PenalizedAggregator(ControlledAggregator):
         return strongly_connected(counts) if self.unpenalized() else connected_components(counts)
 
     def unpenalized(self) -> bool:
-        """Return whether there is no penalty at all."""
+        """Return whether there is no penalty."""
         return self.strength() == 0 and self.penalty != "firth"
 
     @abstractmethod

@@ -80,7 +80,7 @@ class ClickThroughRate(CompiledClicks):
 
 
 class PositionCorrected(CompiledClicks):
-    """An aggregator of clicks to which positions that nobody clicked say nothing."""
+    """An aggregator of clicks that learns nothing from positions without clicks."""
 
     def bounds(self) -> tuple[float, None]:
         """Return 0, and no largest score."""

@@ -136,7 +136,7 @@ class RatioAggregator(LogOddsAggregator):
     scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
 
     def score_unit(self) -> str:
-        """Return what the scores are in, with this scale."""
+        """Return the unit of the scores with this scale."""
         return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
 
     def only_differences(self) -> bool:
@@ -196,7 +196,7 @@ class RankCentrality(CountAggregator):
     scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
 
     def score_unit(self) -> str:
-        """Return what the scores are in, with this scale."""
+        """Return the unit of the scores with this scale."""
         return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
 
     def only_differences(self) -> bool:

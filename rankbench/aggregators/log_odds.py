@@ -159,7 +159,7 @@ class ThurstoneMosteller(CountAggregator):
         return self
 
     def score_unit(self) -> str:
-        """Return what the scores are in, with this matrix."""
+        """Return the unit of the scores with this matrix."""
         units = {"shares": "difference of shares", "probit": "standard deviations", "margins": "lead, a judgment"}
         return units.get(self.matrix, self.unit)
 

@@ -125,7 +125,7 @@ class PlackettLuce(OrderAggregator):
         return scores
 
     def _strong(self, orders: Orders, m: int) -> int:
-        """Return how many groups of items there are within which every item loses to every other one, by a chain."""
+        """Return the number of strongly connected groups of items."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components as components
 

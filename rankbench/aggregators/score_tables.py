@@ -81,7 +81,7 @@ class BordaCount(ScoreAggregator):
     unit: ClassVar[str] = "systems beaten, on average"
 
     def cells(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how many systems each one beats in its task and seed."""
+        """Return the number of systems that each one beats in its task and seed."""
         from scipy.stats import rankdata
 
         return np.asarray(rankdata(values, axis=-1), dtype=np.float64) - 1.0

@@ -251,7 +251,7 @@ class Glicko2(CompiledRatings):
         self.walk(self._period_kernel(idle=True, time=time), state, votes, together=True)
 
     def run_kernel(self) -> Kernel:
-        """Return the compiled form of runs, between which nobody becomes less certain."""
+        """Return the compiled form of runs; deviations do not grow between them."""
         return self._period_kernel(idle=False)
 
     def walk_kernel(self) -> Kernel:
@@ -259,7 +259,7 @@ class Glicko2(CompiledRatings):
         return self._period_kernel(idle=True)
 
     def _period_kernel(self, *, idle: bool, time: int = 0) -> Kernel:
-        """Return the compiled form of periods that begin with `time`; whether what is idle becomes less certain."""
+        """Return the compiled form of periods that begin at `time`; with `idle`, deviations of idle items grow."""
         from rankbench.aggregators.kernels.elo import glicko_2_times
 
         return Kernel(glicko_2_times, self._params(idle=idle, time=time), lambda m: 2 * m)
@@ -349,7 +349,7 @@ class DynamicBradleyTerry(CompiledRatings):
             raise ContenderDiverged("no mode of the posterior was found")
 
     def history(self, counts: TimedCounts) -> ScoreHistory:
-        """Return the mode of the joint posterior of all scores; q is of a unit of time.
+        """Return the mode of the joint posterior of all scores; q is per unit of time.
 
         It is not filtered but smoothed: no normal distribution stands for what came before, so that the last
         scores differ a little from the scores of `learn`.

@@ -44,7 +44,7 @@ def lead_table(counts: PairCounts) -> NDArray[np.float64]:
 
 
 def level_sums(sums: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return sums of parts of a total, from 0, shape (n,); those that differ by rounding are equal numbers."""
+    """Return sums of parts of a total, from 0, shape (n,), with rounding differences removed."""
     sizes, which = np.unique(sums, return_inverse=True)
     # A size starts a new group where it is clearly larger than the one before; the group's least size stands for it.
     starts = np.append(True, np.diff(sizes) > LEVEL * total)
@@ -102,7 +102,7 @@ class MajorityRule(CountAggregator):
         return self.elected(lead_table(counts))
 
     def elected(self, lead: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return whether leads elect each item, shapes (m, m) to (m,): the highest scores, unless a rule says more."""
+        """Return whether leads elect each item, shapes (m, m) to (m,): by default the highest scores."""
         scores = self.from_leads(lead)
         return np.asarray(scores == scores.max())
 
@@ -321,7 +321,7 @@ class Schulze(MajorityRule):
 
 
 def beatpaths(lead: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the strength of the strongest path from row to column, shape (m, m); 0 if there is none.
+    """Return the strength of the strongest path from row to column, shape (m, m); 0 without a path.
 
     The algorithm of Floyd and Warshall takes O(m^3).
     """

@@ -81,7 +81,7 @@ class SVMRankAggregation(CountAggregator):
 
 
 def least_vector(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shortest vector a with ``rows @ a >= 1``, shape (d,); zeros if there is none, or no row.
+    """Return the shortest vector a with ``rows @ a >= 1``, shape (d,); zeros if none exists, or without rows.
 
     Parameters
     ----------

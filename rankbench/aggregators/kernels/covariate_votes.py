@@ -168,7 +168,7 @@ def outcome_chances(d: float, eta: float, tied: bool) -> tuple[float, float, flo
 
 @declared()
 def spread_of_row(i: int, j: int, r: int, x: CovariateValues, sigma: MatrixBlocks, work: Vector) -> tuple[float, float]:
-    """Return the variance of a row's margin under a covariance, and its covariance with what comes behind."""
+    """Return the variance of a row's margin under a covariance, and its covariance with eta."""
     items, across, inner = sigma
     p = x.shape[1]
     spread = items[i, i] + items[j, j] - 2 * items[i, j]
@@ -193,7 +193,7 @@ def spread_of_row(i: int, j: int, r: int, x: CovariateValues, sigma: MatrixBlock
 def pseudo_votes(
     c: int, n: float, chances: tuple[float, float, float], tied: bool, spread: float, gap: float, rest: float
 ) -> tuple[float, float, float]:
-    r"""Return what Firth's penalty adds to outcome c of n votes, and that outcome's slopes by margin and by eta.
+    r"""Return the pseudo-votes of Firth's penalty for outcome c of n votes, and its slopes by margin and by eta.
 
     They are half of :math:`n P_c u_c^T \Sigma u_c`, with :math:`\Sigma` the covariance of margin and eta; without ties
     both outcomes have as many.
@@ -299,7 +299,7 @@ def middle_rows(
     last: Vector,
     out: RowParts,
 ) -> None:
-    """Find the products of what single votes say, corrected for their pull on the fit, and of what pseudo-votes say.
+    """Sum outer products of leverage-corrected score contributions of single votes, and of pseudo-votes.
 
     Parameters
     ----------

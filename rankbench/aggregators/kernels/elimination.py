@@ -213,7 +213,7 @@ def reduce_weights(
     weights: Vector,
     total: Vector,
 ) -> None:
-    """Put in the place of weights, 0 where two items were not compared, what they are after elimination.
+    """Replace weights, 0 for pairs without comparisons, by the weights after elimination.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def reduce_weights(
 
 @declared()
 def place_of(rows: ReadIndex, begin: int, end: int, row: int) -> int:
-    """Return where a row stands in a part of `rows` that rises and has it."""
+    """Return the index of a row in a sorted part of `rows` that contains it."""
     while end - begin > 1:
         middle = (begin + end) // 2
         if rows[middle] <= row:

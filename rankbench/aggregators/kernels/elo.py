@@ -46,7 +46,7 @@ _ELO_ROUNDS = 50
 
 @declared()
 def after_wins(gap: float, count: float, step: float) -> float:
-    """Return by how much `count` wins of the upper one widen the gap; ``step / (1 + e^gap) <= SLOW``.
+    """Return the growth of the gap by `count` wins of the upper one; ``step / (1 + e^gap) <= SLOW``.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def after_ties(gap: float, count: float, step: float) -> float:
 
 @declared()
 def gain_by_win(gap: float, weight: float, eta: float) -> float:
-    """Return what the winner gains, `gap` above the loser, as `Elo` says it."""
+    """Return the winner's gain, `gap` above the loser, by `Elo`."""
     gained, left = 0.0, float(math.floor(weight))
     part = weight - left
     while left >= 1:
@@ -130,7 +130,7 @@ def gain_by_win(gap: float, weight: float, eta: float) -> float:
 
 @declared()
 def gain_by_tie(gap: float, weight: float, eta: float) -> float:
-    """Return what the first one gains by a tie, `gap` above the second one, as `Elo` says it."""
+    """Return the first one's gain by a tie, `gap` above the second one, by `Elo`."""
     gained, left = 0.0, float(math.floor(weight))
     part = weight - left
     while left >= 1:
@@ -199,7 +199,7 @@ def elo_times(
 
 @declared()
 def run_starts(first: Index, second: Index, outcome: Outcomes) -> Rows:
-    """Return where each run of equal judgments begins, and the number of judgments, shape (R + 1,).
+    """Return the start of each run of equal judgments, and the number of judgments, shape (R + 1,).
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def glicko_2_times(
 
 @declared(AGGREGATE)
 def glicko_2(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
-    """Write the ratings after all judgments, one after the other; params and work are those of `glicko_2_times`."""
+    """Write the ratings after all judgments in turn; params and work as for `glicko_2_times`."""
     n = len(winners)
     ones = np.ones(n, np.int8)
     starts = run_starts(winners, losers, ones)

@@ -50,7 +50,7 @@ _WIDE = 300.0
 def item_sums(
     starts: ReadRows, high: ReadIndex, forward: ReadVector, backward: ReadVector, won: Vector, lost: Vector
 ) -> None:
-    """Sum what every item won and what it lost, (m,); both hold zeros on entry."""
+    """Sum every item's wins and losses, (m,), in arrays that hold zeros on entry."""
     for i in range(len(won)):
         mine, other = 0.0, 0.0
         for e in range(starts[i], starts[i + 1]):
@@ -133,7 +133,7 @@ def centered(vector: Vector, scale: ReadIndex, sizes: ReadVector) -> None:
 
 @declared()
 def largest_lead(starts: ReadRows, high: ReadIndex, step: Vector) -> float:
-    """Return by how much a step, (m,), moves the items of a pair against one another, at most."""
+    """Return the largest difference of a step, (m,), between the items of a pair."""
     largest = 0.0
     for i in range(len(step)):
         for e in range(starts[i], starts[i + 1]):

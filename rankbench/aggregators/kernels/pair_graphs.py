@@ -116,7 +116,7 @@ _MAX_STEPS = 200_000
 def geometric_mean(
     winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
-    """Write the row geometric means to `out`; ``params = [log, *those of mean_log_odds]``."""
+    """Write the row geometric means to `out`; ``params = [log, *params of mean_log_odds]``."""
     mean_log_odds(winners, losers, weights, m, params[1:], work, out)
     for i in range(m):
         out[i] *= (m - 1) / m

@@ -156,7 +156,7 @@ def _product(ballots: BallotRows, ridge: float, rho: Vector, g: Vector, means: V
 
 @declared()
 def plackett_luce(ballots: BallotRows, ridge: float, scale: ReadIndex, sizes: ReadVector, out: Vector) -> bool:
-    """Write the penalized maximum-likelihood scores to `out`, shape (m,), and return whether they are there.
+    """Write the penalized maximum-likelihood scores to `out`, shape (m,), and return whether they converged.
 
     The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or to where rounding keeps
     it, and on until the next step changes no score by more than 1e-8 beside the largest one, or 1e-5 where rounding

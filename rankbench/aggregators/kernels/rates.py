@@ -35,7 +35,7 @@ def add_up(winners: Index, losers: Index, weights: Vector, m: int, work: Vector)
 
 @njit(cache=True, nogil=True, inline="always")
 def take_entries(work: Vector, m: int, i: int, j: int) -> tuple[float, float]:
-    """Return entries [i, j] and [j, i] and clear them: whoever meets the pair again finds zeros."""
+    """Return entries [i, j] and [j, i] and set them to zero, for later visits of the pair."""
     forward, backward = work[i * m + j], work[j * m + i]
     # Without a branch: one that asks whether there is anything to clear is guessed wrong too often.
     work[i * m + j] = 0.0

@@ -140,7 +140,7 @@ def add_clusters(
     rows: Matrix,
     meat: Matrix,
 ) -> tuple[int, int]:
-    """Add what clusters say to the middle of a sandwich, until no row is left for one about many items.
+    """Add the clusters' terms to the middle of a sandwich, until rows run out for clusters on many items.
 
     With S the inverse and I_g the information of a cluster, ``(I - I_g S)^(-1/2) u_g`` is the sum of the terms
     ``c_t (I_g S)^t u_g`` with c_t = 1, 1/2, 3/8, ...: each takes the cluster's votes once, and the part of S that is
@@ -244,7 +244,7 @@ def add_clusters(
 
 @declared()
 def add_slopes(fit: RowFit, rows: ReadRows, starts: ReadRows, begin: int, end: int, out: Matrix) -> None:
-    """Add to row g of `out` what cluster ``begin + g`` says, of rows ``rows[starts[g]:starts[g + 1]]``."""
+    """Add to row g of `out` the slopes of cluster ``begin + g``, of rows ``rows[starts[g]:starts[g + 1]]``."""
     first, second, outcomes, x, scores, effects, eta, tied = fit
     p, m = x.shape[1], len(scores)
     for g in range(begin, end):

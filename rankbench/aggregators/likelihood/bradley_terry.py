@@ -57,7 +57,7 @@ class PaddedRows:
         return result
 
     def places(self) -> NDArray[np.int64]:
-        """Return where each of the pairs that were given stands among them, shape (P,)."""
+        """Return the index of each pair among the given pairs, shape (P,)."""
         if self.given is None:
             return np.arange(len(self.high))
         starts, high = self.given

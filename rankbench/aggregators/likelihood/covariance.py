@@ -65,7 +65,7 @@ class ScoreContributions:
         return np.ones(3) @ cells
 
     def inverse(self, graph: Laplacian, judged: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the inverse information of so many votes, (d, d): of m scores, and the parameter if there is one.
+        """Return the inverse information of `judged` votes, (d, d): of m scores, and of the parameter if any.
 
         Scores sum to zero on every scale.
 
@@ -93,7 +93,7 @@ class ScoreContributions:
     def middle(
         self, graph: Laplacian, weights: NDArray[np.float64], slope: NDArray[np.float64], extra: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the sum over single votes of the products of what they say, (d, d).
+        """Return the sum over single votes of outer products of their score contributions, (d, d).
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class ScoreContributions:
 
 
 def score_contributions(counts: PairCounts, fit: PairFit, pseudo: NDArray[np.float64] | None) -> ScoreContributions:
-    """Return what votes say of the scores in the Bradley-Terry model, and of log nu in Davidson's.
+    """Return the votes' score contributions in the Bradley-Terry model, and by log nu in Davidson's.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def sandwich_draws(
 def _reduced_votes(
     said: ScoreContributions, spread: NDArray[np.float64], gap: NDArray[np.float64], rest: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what single votes say by the difference and by the parameter, corrected for their pull, (3, P) each.
+    """Return leverage-corrected contributions of votes by the difference and by the parameter, (3, P) each.
 
     `spread`, `gap` and `rest` are the variance of the difference, its covariance with the parameter, and the
     parameter's variance, shape (P,).

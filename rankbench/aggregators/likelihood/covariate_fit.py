@@ -275,7 +275,7 @@ def controlled_sandwich(
 def _middle(
     rows: VoteRows, fit: RowFit, inverse: NDArray[np.float64], bread: NDArray[np.float64], firth: bool
 ) -> NDArray[np.float64]:
-    """Return the sum of products of what single votes and pseudo-votes say; of clustered votes pseudo-votes alone."""
+    """Return summed outer products of contributions of votes and pseudo-votes; if clustered, of the latter alone."""
     from rankbench.aggregators.kernels.covariate_votes import middle_rows
 
     sigma, own = rows.blocks(inverse), rows.blocks(bread)

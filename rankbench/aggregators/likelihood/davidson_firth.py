@@ -279,7 +279,7 @@ def firth_davidson(counts: PairCounts) -> PairFit:
 
 
 def pseudo_votes(counts: PairCounts, fit: PairFit) -> NDArray[np.float64]:
-    """Return what Firth's penalty adds for `low`, for `high` and for ties of each pair, shape (3, P).
+    """Return Firth's pseudo-votes for `low`, for `high` and for ties of each pair, shape (3, P).
 
     In Bradley-Terry, half of the pair's hat value for each of the two, nothing for ties. The values of all pairs sum
     to m less the number of connected components.
@@ -297,7 +297,7 @@ def pseudo_votes(counts: PairCounts, fit: PairFit) -> NDArray[np.float64]:
 
 
 def core_size(counts: PairCounts) -> int:
-    """Return how many items are left where items of few opponents are eliminated."""
+    """Return the number of items left after items of few opponents are eliminated."""
     return _graph(counts).core.m
 
 
@@ -347,7 +347,7 @@ def _in_turns(
     added: Callable[[PairFit], NDArray[np.float64]],
     first: NDArray[np.float64],
 ) -> PairFit:
-    """Return the fit whose pseudo-votes are those that it was made with."""
+    """Return the fixed point of fits and their pseudo-votes."""
     found, close, renewals = fit(first, None), _CLOSE, _MixedTurns()
     turns = 0
     while True:
@@ -381,7 +381,7 @@ class _MixedTurns:
         self.moves: list[NDArray[np.float64]] = []
 
     def ahead(self, begun: PairFit, ended: PairFit) -> PairFit:
-        """Return where to begin the next turn: where a mean of the last ones would not move."""
+        """Return the start of the next turn, extrapolated from the last ones."""
         end = np.append(ended.scores, np.log(ended.nu) if ended.nu > 0 else 0.0)
         move = end - np.append(begun.scores, np.log(begun.nu) if begun.nu > 0 else 0.0)
         if self.moves and np.abs(move).max() > 2 * np.abs(self.moves[-1]).max():

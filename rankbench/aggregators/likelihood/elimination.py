@@ -46,7 +46,7 @@ class Reduced(NamedTuple):
 
 
 class Elimination:
-    """The order in which items are eliminated, and what edges that leaves, whatever the weights are.
+    """The order in which items are eliminated, and the edges left, for any weights.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Elimination:
         return Reduced(weights, total)
 
     def core_of(self, entries: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the part of some numbers of the entries, (E,), that is of the core's edges."""
+        """Return the core's edges in an array of numbers of the entries, (E,)."""
         return entries[self._starts[self.eliminated] :]
 
     def resistances(self, reduced: Reduced, of_core: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -108,7 +108,7 @@ class Laplacian:
         return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._eliminating(edge)(rhs[None])[0]
 
     def solver(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """Return what solves for right sides, which sum to zero on every scale, (k, m): factorized once for all.
+        """Return a solver for right sides, which sum to zero on every scale, (k, m), from one factorization.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Laplacian:
         return self.dense_solver(edge)
 
     def dense_solver(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """Return what solves for right sides, as `solver`, by one dense factorization."""
+        """Return a solver for right sides, as `solver`, from one dense factorization."""
         from scipy.linalg.lapack import dpotrf, dpotrs
 
         # Scores held at 0 stay in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
@@ -193,7 +193,7 @@ class Laplacian:
         return self.inverse_and_determinant(edge)[0]
 
     def inverse_and_determinant(self, edge: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Return `inverse`, and the logarithm of the determinant of what is inverted."""
+        """Return `inverse`, and the log determinant of the inverted matrix."""
         from scipy.linalg.lapack import dpotrf, dpotri
 
         free = self.free
@@ -280,7 +280,7 @@ class Laplacian:
         return sides
 
     def _eliminating(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """Return what solves for right sides, (K, m), by elimination, and in the core as its size allows."""
+        """Return a solver for right sides, (K, m), by elimination, and in the core by a solver for its size."""
         if self.ridge > 0:
             graph, edges, _ = self._grounded(edge)
             inner = graph._eliminating(edges)
@@ -313,7 +313,7 @@ class Laplacian:
 
     @cached_property
     def _ground(self) -> Laplacian:
-        """The same edges, and one of weight `ridge` from each item to one more item, the ground."""
+        """The same edges, and one of weight `ridge` from each item to an added item, the ground."""
         m = self.m
         starts = np.append(self.starts + np.arange(m + 1), len(self.high) + m)
         high = np.insert(self.high, self.starts[1:], np.int32(m))

@@ -106,7 +106,7 @@ class _Penalized:
         return _Place(value + determinant / 2, slope, inverse)
 
     def dispersion(self, counts: PairCounts, scores: NDArray[np.float64]) -> float:
-        """Return the variance of outcomes beside what wins and losses alone would have; 1 without ties."""
+        """Return the ratio of the variance of outcomes to that of wins and losses alone; 1 without ties."""
         from scipy.special import expit
 
         if not counts.ties.any():

@@ -94,7 +94,7 @@ def random_walk_scores(counts: TimedCounts, drift: float, variance: float) -> Sc
 
 
 class _Model:
-    """The posterior of all scores; a node is an item at a time, an item's nodes stand one after the other."""
+    """The posterior of all scores; a node is an item at a time, with an item's nodes in sequence."""
 
     def __init__(self, counts: TimedCounts, drift: float, variance: float) -> None:
         self.counts, self.drift, self.variance = counts, drift, variance
@@ -184,7 +184,7 @@ class _Model:
         raise ContenderDiverged("no mode of the posterior was found")
 
     def bordered(self, bend: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return by how much scores give way to effects, shape (N, p), and the information of effects, (p, p)."""
+        """Return the sensitivity of scores to effects, shape (N, p), and the information of effects, (p, p)."""
         across = np.array([self.sums(bend * column) for column in self.x.T]).reshape(-1, self.size)
         moved = np.array([self.solved(bend, row) for row in across]).reshape(-1, self.size).T
         return moved, (bend[:, None] * self.x).T @ self.x - across @ moved
@@ -256,7 +256,7 @@ def _spread(
     then: int,
     known: NDArray[np.bool_] | None = None,
 ) -> ScoreSpread:
-    """Return what is certain; see `rankbench.interfaces.sequential_aggregator.ScoreHistory`."""
+    """Return the uncertainty of scores; see `rankbench.interfaces.sequential_aggregator.ScoreHistory`."""
     inverses: list[NDArray[np.float64]] = []
     model.eliminated(bend, inverses)
     times, m = len(inverses), model.counts.m

@@ -170,7 +170,7 @@ class VoteRows:
         return whole
 
     def blocks(self, inverse: NDArray[np.float64] | None) -> MatrixBlocks:
-        """Return a matrix of all unknowns, if there is one, as kernels take it."""
+        """Return a matrix of all unknowns, or None, as blocks for kernels."""
         from rankbench.aggregators.kernels.covariate_votes import MatrixBlocks
 
         m, whole = self.votes.m, np.zeros((0, 0)) if inverse is None else inverse
@@ -181,7 +181,7 @@ class VoteRows:
         return (beside[:-1], float(beside[-1])) if self.tied else (beside, 0.0)
 
     def penalized(self, sums: RowSums, ridge: float) -> NDArray[np.float64]:
-        """Return the information of what stands beside the scores, with a ridge on effects, (q, q)."""
+        """Return the information of all unknowns beside the scores, with a ridge on effects, (q, q)."""
         table = sums.table.copy()
         effects = np.arange(self.q - self.tied)
         table[effects, effects] += ridge
@@ -209,7 +209,7 @@ class VoteRows:
         return whole
 
     def newton_step(self, sums: RowSums, ridge: float) -> NewtonStep:
-        """Return what gives Newton's steps by some information, by the Schur complement of the items.
+        """Return the function that computes Newton steps, by the Schur complement of the items.
 
         Of slopes by scores, which are balanced, and by what stands beside them it makes the steps of both; it raises
         `ContenderDiverged` where the system is singular.
