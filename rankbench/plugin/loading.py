@@ -112,7 +112,7 @@ class Loader:
         return [status for _, status in sorted(self._statuses, key=lambda each: _place(each[0]))]
 
     def load(self, kind: str = "") -> None:
-        """Load what may bring a kind (or ``suite``), by default everything."""
+        """Load the plugins that may have components of a kind (or ``suite``), by default all."""
         third_party = any(origin.distribution != OURSELVES for origin, _ in self.waiting)
         wanted = "" if third_party or not kind else BROUGHT_BY.get(kind) or plural_of(kind)
         while left := [each for each in self.waiting if wanted in ("", each[1].name.partition("-")[0])]:
@@ -163,7 +163,7 @@ class _Loading:
             self.causes.append(f"{what} {reason(error, [self.entry.value.partition(':')[0].partition('.')[0]])}")
 
     def register(self, manager: pluggy.PluginManager, registry: Registry) -> None:
-        """Import the plugin and register what its hook returns."""
+        """Import the plugin and register the result of its hook."""
         entry, origin = self.entry, self.origin
         plugin: object = None
         if origin.distribution != OURSELVES:
@@ -214,7 +214,7 @@ class _Loading:
 
 
 def unmet(distribution: importlib.metadata.Distribution, installed: str) -> str:
-    """Return why a distribution does not work with a version of rankbench, and what to do; "" if it does.
+    """Return why a distribution does not work with a version of rankbench, and a remedy, or ``""``.
 
     Parameters
     ----------

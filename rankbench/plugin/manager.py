@@ -32,7 +32,7 @@ _loading = False
 
 
 def plugins(kind: str = "") -> Loader:
-    """Return the plugins of this process, those at least that may bring a kind; the first call for it loads them.
+    """Return the plugins of this process; the first call for a kind loads all that may have the kind.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def component_class(base: Callable[..., C], name: str) -> type[C]:
 
 
 def written_class(base: Callable[..., C], name: str) -> type[C]:
-    """Return the class that a name stands for that somebody wrote, as `component_class` does.
+    """Return the class of a name in a user's spec, as `component_class` does.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def check_contested(name: str, kind: str) -> None:
 
 
 def broken_plugins(name: str = "") -> str:
-    """Return what to add to a message about a name that nothing has: " (broken plugins: ...)"; "" if none is broken.
+    """Return a suffix for messages about unknown names: " (broken plugins: ...)", or "".
 
     Raises
     ------
@@ -192,7 +192,7 @@ def origin(kind: str, name: str) -> Origin:
 
 
 def distribution_of(component: Component) -> str:
-    """Return the distribution whose code a component's own class is: of those that are registered, who did it.
+    """Return the distribution that registered a component's class, or its module if unregistered.
 
     A class that nobody registered, as in a script, is its module's.
     """
@@ -202,7 +202,7 @@ def distribution_of(component: Component) -> str:
 
 
 def statuses() -> list[PluginStatus]:
-    """Return what became of each plugin, the built-in ones first."""
+    """Return the status of each plugin, the built-in ones first."""
     return plugins().statuses
 
 
@@ -210,7 +210,7 @@ LABEL_LENGTH = 200
 
 
 def contender(base: Callable[..., Component], spec: Spec) -> Contender:
-    """Return who a spec says competes, a grid with all its points.
+    """Return the contender that a spec describes, a grid with all its points.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def figure_kind(figure: Figure) -> FigureKind:
 
 
 def check_tables(experiment: Experiment, where: str) -> None:
-    """Check the tables of an experiment's claims and figures by what their kinds declare.
+    """Check the tables of an experiment's claims and figures against their kinds.
 
     Parameters
     ----------

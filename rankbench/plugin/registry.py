@@ -109,7 +109,7 @@ def plural_of(kind: str) -> str:
 
 
 def base_of(kind: str) -> type[Component]:
-    """Return the base class of a kind, where only a text says which.
+    """Return the base class of a kind, given by name.
 
     Raises
     ------
@@ -239,7 +239,7 @@ class Registry:
         self._found[kind][name] = found, origin
 
     def _clash(self, kind: str, name: str, first: Origin, second: Origin) -> PluginError:
-        """Return what is wrong with a name that is taken, and keep who contests it."""
+        """Return the error on a name that is taken, and record the contest."""
         if first.distribution == second.distribution:
             said = f"rankbench rejects {kind} {name!r} of {second}: {first} registered that name first"
             return PluginError(f"{said}; rename one of them")
@@ -252,7 +252,7 @@ class Registry:
         return PluginError(said)
 
     def contested(self, distribution: str) -> list[str]:
-        """Return for each name that a distribution contests with another one what to do, in words."""
+        """Return an error text for each name that a distribution contests with another one."""
         found = self._contested.values()
         return [said for said, *origins in found if distribution in {origin.distribution for origin in origins}]
 
@@ -274,7 +274,7 @@ class Registry:
                 raise SpecError(said)
 
     def names(self, kind: str) -> list[str]:
-        """Return the names that stand for something of a kind (or ``suite``), sorted."""
+        """Return the names of a kind's components (or of suites), sorted."""
         return sorted(name for name in self._found[kind] if not self._stands_for_none(kind, name))
 
     def component_class(self, kind: str, name: str) -> type[Component]:
@@ -287,7 +287,7 @@ class Registry:
         return {name: self._found[kind][name][0] for name in self.names(kind)}
 
     def origin(self, kind: str, name: str) -> Origin:
-        """Return who registered a component or a suite.
+        """Return the origin of a component or a suite.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class Registry:
         return self._entry(kind, name)[1]
 
     def origin_of(self, registered: type[Component]) -> Origin | None:
-        """Return who registered a class; None if nobody did."""
+        """Return the origin of a class; None if it is not registered."""
         return self._origins.get(id(registered))
 
     def _entry(self, kind: str, name: str) -> tuple[Any, Origin]:

@@ -53,7 +53,7 @@ def is_ours(component: Component) -> bool:
 
 
 def third_party_distributions(component: Component) -> set[str]:
-    """Return the distributions (of what is not registered, the modules) of the third-party classes in a component."""
+    """Return the distributions (or, if unregistered, modules) of the third-party classes in a component."""
     return distributions_of(component) - {OURSELVES}
 
 
@@ -65,7 +65,7 @@ def distributions_of(component: Component) -> set[str]:
 
 
 def plain_fitted(fitted: object) -> Fitted:
-    """Return what a method returned with its numbers in plain types, or raise what is wrong with it."""
+    """Return a method's fit with its numbers in plain types, or raise an error on it."""
     if not isinstance(fitted, Fitted):
         raise ContenderFailed(f"fit returned {type(fitted).__name__}, not Fitted")
     if (fitted.model is None) != (fitted.theta is None):
