@@ -33,7 +33,7 @@ class _Settings(Record):
 
 
 def own_cards_folder() -> Path | None:
-    """Return the folder with the user's own cards; None if nothing says one.
+    """Return the folder with the user's own cards; None if none is set.
 
     Raises
     ------
@@ -110,7 +110,7 @@ class Expected(Record):
 
 
 class Card(Record):
-    """A data set in words and checksums.
+    """A data set: its description, source and checksums.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ def cards_folder() -> Path:
 
 
 def card_folders() -> list[Path]:
-    """Return the folders that hold cards, and files beside them: the built-in one, and the user's own if there is one.
+    """Return the folders that hold cards, and files beside them: the built-in one, and the user's own if set.
 
     Raises
     ------
@@ -229,7 +229,7 @@ _Model = TypeVar("_Model", bound=Record)
 
 
 def _read_toml(path: Path, model: type[_Model]) -> _Model:
-    """Return what a TOML file says, checked."""
+    """Return the contents of a TOML file, checked."""
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits, and brackets as deep
@@ -262,7 +262,7 @@ def cards() -> dict[str, Card]:
 
 
 def card_of(fingerprint: str) -> Card | None:
-    """Return the built-in card whose files have this fingerprint; None if there is none."""
+    """Return the built-in card whose files have this fingerprint, or None."""
     return _by_fingerprint().get(fingerprint)
 
 

@@ -117,7 +117,7 @@ def _put_back(destination: Path) -> None:
 
 
 def _out_of_the_way(destination: Path) -> Path:
-    """Return where a folder stands while another one takes its place."""
+    """Return the path of a folder while another one replaces it."""
     return destination.with_name(f".{destination.name}.replaced")
 
 
@@ -197,7 +197,7 @@ class _Spool:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits in memory."""
+        """Write the rows held in memory."""
         for shard, frames in enumerate(self.waiting):
             if frames:
                 path = self.folder / f"{shard:05}-{len(self.files[shard]):06}.parquet"

@@ -39,7 +39,7 @@ def cache_folder() -> Path:
 
 
 def card_folder(card: Card) -> Path | None:
-    """Return the folder that holds a card's files, or None if there is none.
+    """Return the folder that holds a card's files, or None.
 
     Files that their licence allows to ship stand beside the card, and so may files of a user's own card.
 
@@ -81,7 +81,7 @@ def locate(card: Card) -> list[Path]:
 
 
 def _how(card: Card) -> str:
-    """Return in words how a card's files can be had."""
+    """Return a text on how to obtain a card's files."""
     if not card.downloadable:
         return f"its download is not automated: {_by_hand(card)}"
     command = (
@@ -182,7 +182,7 @@ def _download(url: str, sha256: str, path: Path, card: Card) -> None:
 
 
 def _extract(archive: Path, file: CardFile, folder: Path) -> None:
-    """Extract one member, by its exact name, to the card's path; nothing else is written."""
+    """Extract one member, given by its exact name, to the card's path."""
     target = folder / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -224,7 +224,7 @@ class CardDataset(Dataset):
         return self.read(self.raw(), columns).frame
 
     def raw(self) -> list[tuple[str, RawTable]]:
-        """Return the tables of all files as they stand, each with its prefix."""
+        """Return the tables of all files with their own columns, each with its prefix."""
         reader = get(Reader, self.card.reader)
         files = zip(self.card.files, locate(self.card), strict=True)
         return [(file.prefix, replace(reader.raw(path), kept=self.card.told)) for file, path in files if file.table]

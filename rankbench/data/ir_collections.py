@@ -89,7 +89,7 @@ class IrCollection(Dataset):
         return digest.hexdigest()
 
     def assumptions(self) -> list[str]:
-        """Return where features come from."""
+        """Return a sentence on the source of the features."""
         return [
             f"The features of {self.id or 'a collection'} are rankbench's: {', '.join(FEATURES)}. Their document "
             "frequencies and mean length are of the judged documents."
@@ -136,7 +136,7 @@ class IrCollection(Dataset):
 
 
 def _collection(identifier: str) -> Any:
-    """Return what ir_datasets has under an identifier: queries, documents and qrels."""
+    """Return the collection of ir_datasets with an identifier: queries, documents and qrels."""
     if not identifier:
         raise InputError("say which collection of ir_datasets, as ir-datasets:id=beir/scifact/test")
     try:
@@ -180,7 +180,7 @@ class CountedWords:
 
     @classmethod
     def of_texts(cls, texts: Iterable[tuple[str, str]], vocabulary: Collection[str]) -> CountedWords:
-        """Count the words of a vocabulary in documents, which are given by name and text."""
+        """Count the words of a vocabulary in documents, given by name and text."""
         lengths, counts, held = dict[str, int](), dict[str, Counter[str]](), Counter[str]()
         for name, text in texts:
             found = terms(text)
@@ -204,7 +204,7 @@ class CountedWords:
 
 
 def terms(text: str) -> list[str]:
-    """Return the words of a text, in lower case."""
+    """Return a text's words in lower case."""
     return re.findall(r"\w+", text.lower())
 
 

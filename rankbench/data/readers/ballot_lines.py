@@ -93,7 +93,7 @@ class _Choice:
 
 
 def _comment(text: str) -> int:
-    """Return where the comment of a line of ABIF begins, -1 without; what an open bracket or quote leaves is none."""
+    """Return the index of the comment in a line of ABIF, or -1; there is none after an open bracket or quote."""
     found = _UNCOMMENTED.match(text)
     end = found.end() if found else 0
     return end if text[end : end + 1] == "#" else -1
@@ -104,7 +104,7 @@ def _bare(token: str) -> str:
 
 
 def _declared(lines: Iterable[tuple[int, str]], path: Path) -> dict[str, str]:
-    """Return the names of candidates by what ballots call them."""
+    """Return the names of candidates by their tokens in ballots."""
     names = dict[str, str]()
     for number, text in lines:
         if (match := _DECLARED.fullmatch(text)) is None:
@@ -238,7 +238,7 @@ def _weighed(said: Mapping[str, str]) -> bool:
 
 
 def _not_read(said: Mapping[str, str], votes: Sequence[_Vote], others: Sequence[str]) -> list[str]:
-    """Return notes on what the file says and rankbench leaves out."""
+    """Return notes on contents of the file that rankbench leaves out."""
     unknown = [key for key in said if key not in _KNOWN]
     notes = {
         f"rankbench takes candidates out of the ballots whom '#/Candidates' does not name: {listed(others)}": others,
@@ -252,7 +252,7 @@ def _not_read(said: Mapping[str, str], votes: Sequence[_Vote], others: Sequence[
 
 
 def _cef_lines(path: Path) -> tuple[dict[str, str], list[_Vote]]:
-    """Return what parameters say, by their names in small letters, and the votes."""
+    """Return the values of parameters, by their names in small letters, and the votes."""
     said, votes = dict[str, str](), list[_Vote]()
     for number, text in numbered_lines(path, kept=True):
         if text.lstrip().startswith("#/"):
@@ -267,7 +267,7 @@ def _cef_lines(path: Path) -> tuple[dict[str, str], list[_Vote]]:
 
 
 def _parameter(text: str, path: Path, number: int) -> tuple[str, str]:
-    """Return the name of a parameter, in small letters, and what it says."""
+    """Return the name of a parameter, in small letters, and its value."""
     if (match := _PARAMETER.fullmatch(text)) is None:
         what = "is no parameter such as '#/Candidates: Ann ; Bob', at the beginning of its line"
         raise InputError(f"{short_repr(text)} {what}", path=path, row=number)
@@ -283,7 +283,7 @@ def _parameter(text: str, path: Path, number: int) -> tuple[str, str]:
 
 
 def _vote(text: str, path: Path, number: int) -> _Vote:
-    """Return what a line says without its comment."""
+    """Return the vote in a line, without its comment."""
     match = _VOTE.fullmatch(text)
     ranking = match["ranking"].strip() if match else ""
     places = [[name.strip() for name in place.split("=")] for place in ranking.split(">")]

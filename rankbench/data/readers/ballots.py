@@ -125,7 +125,7 @@ class PreflibFile:
         return InputError(message, path=self.path, row=line)
 
     def _say(self, text: str, line: int) -> None:
-        """Keep what a line of the header says."""
+        """Keep the name or the value in a line of the header."""
         key, colon, value = (part.strip() for part in text.partition(":"))
         if named := _NAME.fullmatch(key):
             self.named[int(named[1])] = value
@@ -188,7 +188,7 @@ class PreflibFile:
         return places, count
 
     def _end(self, line: int, lines: int, weights: Mapping[tuple[frozenset[int], ...], int]) -> None:
-        """Check what the header counts; unique orders may be lines, where two of them have one ballot."""
+        """Check the counts in the header; unique orders may be lines, if two have the same ballot."""
         if not lines:
             raise self._error("the file has no ballots", line)
         voters = sum(weights.values())
@@ -268,7 +268,7 @@ def ballot_table(
     candidates: Sequence[str],
     notes: Iterable[str],
 ) -> RawTable:
-    """Return the ballots of one query, which is called as the file is; a note counts those that rank nobody.
+    """Return the ballots of one query, named as the file; a note counts ballots that rank nothing.
 
     Parameters
     ----------

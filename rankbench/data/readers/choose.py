@@ -112,7 +112,7 @@ def part_files(path: Path) -> list[Path]:
 
 
 def part_names(files: Sequence[Path], path: Path) -> list[str]:
-    """Return what the files of a data set are called, each by another name: its own, as short as tells all apart.
+    """Return a distinct name for each file of a data set, as short as possible.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _of_parts(reader: Reader, parts: Sequence[RawTable], files: Sequence[Path], 
 
 
 def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) -> list[pl.LazyFrame]:
-    """Return tables with as many features as the widest has: what a file never mentions is zero in all of its rows."""
+    """Return tables padded to the most features of all: features that a file never mentions are zero."""
     d = [features(table.collect_schema()) for table in tables]
     wide = reader.model_copy(update={"d": max(d)})
     return [table if own == max(d) else wide.scan(file) for table, file, own in zip(tables, files, d, strict=True)]
@@ -222,7 +222,7 @@ def partition_keys(path: Path) -> set[str]:
 
 
 def _fixed(pattern: Path) -> Path:
-    """Return the folder of a pattern, as far as it has no marks."""
+    """Return a pattern's leading folder, without wildcards."""
     root = Path(pattern.anchor)
     for part in pattern.relative_to(pattern.anchor).parts:
         if any(mark in part for mark in _MARKS):
@@ -241,7 +241,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
-    """Return the files by the reader that their ending says; of Parquet beside others, as its log, Parquet alone."""
+    """Return the files by the reader of their extension; if Parquet is among them, Parquet alone."""
     readers = [cls for cls in registered_readers() if cls.extensions]
     found = defaultdict(list)
     for file in _files(path):
@@ -252,7 +252,7 @@ def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
 
 
 def _located(parts: Sequence[RawTable], row: int) -> tuple[Path | str | None, int | None]:
-    """Return the file in which a row of all stands, and which one it is there; rows count from 1."""
+    """Return the file that holds a row of the whole table, and the row's number in it; rows count from 1."""
     rows = [part.frame.select(pl.len()).collect(engine="streaming").item() for part in parts]
     ends = list(accumulate(rows))
     at = next((at for at, end in enumerate(ends) if row <= end), len(parts) - 1)

@@ -271,7 +271,7 @@ def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
 
 
 def has_blank_end(path: Path) -> bool:
-    """Return whether blank lines stand at the end of a CSV file.
+    """Return whether a CSV file ends in blank lines.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from rankbench.interfaces.table_check import UNREADABLE
 
 @contextmanager
 def readable(path: Path | str | None, shown: Callable[[str], str] = str) -> Iterator[None]:
-    """Name the file in what is raised while it is read: by Polars, of one that is damaged, or by checks of a table.
+    """Add the file to errors raised while it is read: of Polars, on a damaged file, or of checks of a table.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def streamed(batches: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema) -
 def frames_in_turn(
     frames: Sequence[pl.LazyFrame], guards: Sequence[Callable[[], AbstractContextManager[None]]]
 ) -> pl.LazyFrame:
-    """Return frames one after the other, and read only the rows and columns that are asked for.
+    """Return frames in sequence, reading only the requested rows and columns.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def frames_in_turn(
 
 
 def frame_in_memory(table: object) -> pl.LazyFrame | None:
-    """Return a table in memory as a frame; None if it is none of those that are known.
+    """Return a table in memory as a frame; None for unknown types.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def frame_in_memory(table: object) -> pl.LazyFrame | None:
 
 
 def _of_pandas(table: Any) -> pl.LazyFrame:
-    """Return a pandas frame, what is missing as nothing, without PyArrow.
+    """Return a pandas frame with missing values as null, without PyArrow.
 
     An index with a name, or of texts, is a column as ``to_csv`` writes it; rows that are only numbered are not.
     """

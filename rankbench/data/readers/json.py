@@ -75,7 +75,7 @@ class NdjsonReader(TableReader):
 
 
 def _check_lines(path: Path) -> None:
-    """Raise for the first line that is not a JSON object; Polars does not say where it is."""
+    """Raise for the first line that is not a JSON object; Polars does not name the line."""
     empty = True
     for row, line in numbered_lines(path):
         if not line.strip():
@@ -90,7 +90,7 @@ def _check_lines(path: Path) -> None:
 
 
 def _check_keys(path: Path) -> bool:
-    """Raise for the first line with an object that has a key twice: Polars takes the first one and says nothing.
+    """Raise for the first line with an object that has a key twice: Polars silently takes the first one.
 
     Returns whether a list may stand in a list.
 
@@ -167,7 +167,7 @@ class JsonReader(TableReader):
 
 
 def nested_rows(files: Sequence[Path]) -> Callable[[str], RawTable]:
-    """Return what reads the rows at a path of JSON files: see `rankbench.data.readers.paths.rows_at`.
+    """Return a reader of the rows at a path of JSON files: see `rankbench.data.readers.paths.rows_at`.
 
     Each has the columns ``_row``, the number of the entry of its file, and ``_folder`` and ``_file``, their names.
     """
@@ -270,7 +270,7 @@ def _plain(value: object) -> object:
 
 
 def _an_object_a_line(first: bytes) -> bool:
-    """Return whether a file begins with an object of one line that is not one of columns."""
+    """Return whether the first line is an object that is neither columns nor a wrapper of rows."""
     line = first.split(b"\n", 1)[0]
     try:
         found = json.loads(line)

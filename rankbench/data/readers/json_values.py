@@ -63,7 +63,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def no_constant(name: str) -> float:
-    """Refuse what JSON has no word for, as NaN."""
+    """Raise for constants that are not JSON, such as NaN."""
     raise ValueError(f"{name} is not a finite number")
 
 
@@ -162,7 +162,7 @@ class JsonText:
             self._more()
 
     def end(self) -> None:
-        """Refuse what comes after the last value."""
+        """Raise if anything follows the last value."""
         if self.peek():
             raise self._wrong("Extra data", self.at)
 
@@ -172,7 +172,7 @@ class JsonText:
         self.at += 1
 
     def _more(self, size: int = 1) -> None:
-        """Hold at least so many more characters, if there are so many, and let go of what has been read."""
+        """Read on until `size` more characters are held, or the end is reached, and drop the characters read."""
         self.line, self.column = self._place(self.at)
         self.column -= 1
         parts, self.at = [self.text[self.at :]], 0

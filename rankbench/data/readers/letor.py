@@ -179,7 +179,7 @@ _DIGITS = 12
 
 
 def single_item_error(query: str, path: Path, row: int) -> InputError:
-    """Return an error about a query, as it is to be shown, of one line."""
+    """Return the error on a query with one item, given by the query's printable name."""
     return InputError(
         f"query {query} has one item, which cannot be ranked; remove it, or read the file as "
         "letor:allow-single=true to leave such queries out later",

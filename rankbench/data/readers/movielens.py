@@ -42,7 +42,7 @@ class MovieLensReader(Reader):
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
-        """Return whether the first line is a rating, and movies stand beside the file."""
+        """Return whether the first line is a rating, and a file of movies lies beside the file."""
         first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
         return _RATING.match(first) is not None and path.with_name("u.item").is_file()
 

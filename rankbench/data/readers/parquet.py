@@ -198,7 +198,7 @@ def shards_of(ids: Sequence[str], shards: int) -> NDArray[np.int64]:
 
 
 def design_heldout(ids: Sequence[str], design: int, heldout: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split queries into those that are judged and those that are only evaluated on.
+    """Split queries into design queries, which are judged, and held-out queries, for evaluation only.
 
     Queries are ordered by hash; the first `design` are design, the next `heldout` are
     held out. If there are fewer than ``design + heldout``, half of them are design (one

@@ -27,7 +27,7 @@ _ROW_GROUPS, _ROWS = 4, 3
 
 
 def check_row_groups(path: Path) -> None:
-    """Refuse a file with a row group that does not fit into memory: a few bytes may say one name a billion times.
+    """Raise if a row group does not fit into memory: a few bytes may encode one name a billion times.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def check_row_groups(path: Path) -> None:
 
 
 def _rows_of_groups(path: Path) -> list[int]:
-    """Return the rows of each row group; nothing where the footer cannot be read, as its reader says."""
+    """Return the number of rows of each row group; none if the footer cannot be read, which its reader reports."""
     data = path.read_bytes() if path.stat().st_size < 12 else _footer(path)
     try:
         groups = _Compact(data).value(_STRUCT)[_ROW_GROUPS]
@@ -71,7 +71,7 @@ _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9,
 
 
 class _Compact:
-    """Values in Thrift's compact protocol, of what Parquet's metadata has; a struct is a dict by field number."""
+    """Values in Thrift's compact protocol, as far as Parquet's metadata use it; a struct is a dict by field number."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0

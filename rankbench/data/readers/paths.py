@@ -11,7 +11,7 @@ _MOST_CELLS = 16
 
 
 def rows_at(value: Any, path: str, beside: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that a path names, each with what stands beside it on the way.
+    """Yield the rows at a path, each with the values beside the path.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def flattened(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def shape_of(value: Any, depth: int = 2) -> str:
-    """Return what an object holds, in a few words: ``{results: {arc: {..}, ..}, model: oak}``."""
+    """Return an object's shape as a short text: ``{results: {arc: {..}, ..}, model: oak}``."""
     if isinstance(value, dict):
         inner = [f"{key}: {shape_of(one, depth - 1)}" for key, one in list(value.items())[:3]] if depth else [".."]
         return "{" + ", ".join([*inner, *([".."] if len(value) > 3 and depth else [])]) + "}"

@@ -37,13 +37,13 @@ def is_address(text: str) -> bool:
 
 
 def shown_address(text: str) -> str:
-    """Return an address as it may be printed: without a user's name and password, and without what is signed."""
+    """Return an address for printing: without a user's name, password and signature."""
     parts = urlsplit(text)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def shown_log(text: str) -> str:
-    """Return what a user calls a log as it may be printed: of an address, `shown_address`."""
+    """Return a log's name for printing: of an address, `shown_address`."""
     return shown_address(text) if is_address(text) else text
 
 
@@ -87,12 +87,12 @@ def fetched(text: str) -> Path:
 
 
 def raw_fetched(text: str) -> RawTable:
-    """Return what `raw_address` returns, of the copy that is `fetched`."""
+    """Return the result of `raw_address` for the `fetched` copy."""
     return _of_address(pl.scan_parquet(fetched(text), glob=False), _raw(text)[1], text)
 
 
 def _raw(text: str) -> tuple[pl.LazyFrame, int]:
-    """Return what is at an address as it is, and the number of lines before its first row.
+    """Return the table at an address, unread, and the number of lines before its first row.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def _raw(text: str) -> tuple[pl.LazyFrame, int]:
 
 
 def naming_address(text: str) -> AbstractContextManager[None]:
-    """Name the address in what is raised, and say no secrets."""
+    """Add the address, without credentials, to errors raised inside."""
     return readable(shown_address(text), _harmless)
 
 
 def _harmless(message: str) -> str:
-    """Return what storage says without keys and signatures."""
+    """Return a message of the storage without keys and signatures."""
     line = _SECRET.sub(r"\1...", message)
     for name, value in os.environ.items():
         if _CREDENTIAL.search(name) and len(value) >= _SHORTEST_SECRET:
@@ -159,7 +159,7 @@ def piped() -> Path:
 
 
 def _check_text(path: Path) -> None:
-    """Refuse what is no text, as it may have no end; what else is wrong with it is said by who reads it."""
+    """Raise for binary input, which may have no end; a reader reports other errors."""
     try:
         first = head(path, _BLOCK)
     except InputError:

@@ -105,7 +105,7 @@ class Measure:
         )
 
     def description(self) -> str:
-        """Return what scores are, in words: the name of ir_measures, or one minus a loss without such a name."""
+        """Return a text on the scores: the measure's name in ir_measures, or one minus a loss without such a name."""
         if self.loss is None:
             return f"scores are Judged@{self.depth} of each topic"
         written = parse(str(self.loss))
@@ -129,7 +129,7 @@ class Measure:
         return self.loss is None or any(grade > 0 if least is None else grade >= least for grade in grades.values())
 
     def value(self, grades: DocumentValues, run: DocumentValues) -> float:
-        """Return the worth of a run's documents; what it does not list stands behind all places that count."""
+        """Return the measure of a run; unlisted documents rank below the cutoff."""
         if self.loss is None:
             return _judged_share(grades, run, self.depth)
         if not self.counts(grades):
@@ -146,7 +146,7 @@ class Measure:
 
 
 def _judged_share(grades: DocumentValues, run: DocumentValues, cutoff: int) -> float:
-    """Return the share of the first documents, `cutoff` or all of a shorter list, that somebody judged."""
+    """Return the share of judged documents among the first `cutoff`, or all of a shorter list."""
     if not run:
         return 0.0
     scores = -np.fromiter(run.values(), np.float64, len(run))

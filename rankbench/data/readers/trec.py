@@ -71,7 +71,7 @@ _MARCO = ("topic", "doc", "rank")
 
 
 def read_qrels(path: Path) -> pl.DataFrame:
-    """Return what documents are worth: ``topic, doc, grade``; negative grades are 0, as trec_eval takes them.
+    """Return the judgments: ``topic, doc, grade``; negative grades are 0, as in trec_eval.
 
     BEIR's judgments have three columns, and their names first.
 
@@ -97,7 +97,7 @@ def as_qrels(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
 
 
 def read_run(path: Path, notes: list[str] | None = None) -> pl.DataFrame:
-    """Return what systems found: ``system, topic, doc, score``; ranks are ignored, as trec_eval does.
+    """Return the run: ``system, topic, doc, score``; ranks are ignored, as in trec_eval.
 
     MS MARCO's runs have ranks and no scores (``query document rank``): theirs are minus the ranks, and the system is
     called as the file. `notes` gets a note on ranks against the scores.
@@ -140,7 +140,7 @@ def as_run(rows: pl.DataFrame, path: Path | None = None) -> pl.DataFrame:
 
 
 def _width(path: Path) -> int:
-    """Return how many words the first line with content has."""
+    """Return the number of words of the first nonblank line."""
     first = next((line for line in head(path, 1 << 16).split(b"\n") if line.strip()), b"")
     return len(first.split())
 

@@ -74,7 +74,7 @@ class TrecEvalReader(TableReader):
         return RawTable(frame.lazy(), path, locate=lambda row: (path, lines[row - 1]), notes=tuple(notes))
 
     def _measure(self, topics: pl.DataFrame, path: Path) -> str:
-        """Return the measure that was asked for, or the only one."""
+        """Return the requested measure, or the only one."""
         found = dict(topics.group_by("measure", maintain_order=True).agg(pl.len()).iter_rows())
         if not found:
             raise InputError("it has no topic, only sums: trec_eval prints the topics with -q", path=path)

@@ -93,7 +93,7 @@ class _Pieces(io.RawIOBase):
 
 
 def opened(path: Path) -> IO[bytes]:
-    """Open a file for reading: unpacked as its first bytes ask for, in UTF-8 if a mark says what it is.
+    """Open a file for reading, decompressed by its first bytes, and in UTF-8 if it has a byte-order mark.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
 
 
 def unpacked_name(path: Path) -> str:
-    """Return a file's name without the ending of what it is compressed by; of a ZIP archive, the name of its file.
+    """Return a file's name without its compression's extension; of a ZIP archive, its member's name.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def _recoded(file: IO[bytes], name: str, path: Path) -> Iterator[bytes]:
 
 
 def foreign_byte(data: bytes, at: int, path: Path) -> str:
-    """Return what is said of a byte that is not UTF-8: how to convert the file."""
+    """Return the error text for a byte that is not UTF-8: how to convert the file."""
     return (
         f"byte 0x{data[at]:02x} is not UTF-8; if the file is Latin-1 or Windows-1252, {_command('WINDOWS-1252', path)} "
         "converts it (from Excel: save it as CSV UTF-8)"
@@ -228,7 +228,7 @@ def unpacking(path: Path) -> Iterator[None]:
 
 
 def blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
-    """Yield what a file holds, unpacked, in UTF-8 and without a byte-order mark, at most `size` bytes at a time.
+    """Yield a file's contents, decompressed, in UTF-8 and without a byte-order mark, at most `size` bytes at a time.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def head(path: Path, size: int) -> bytes:
 
 
 def scannable(path: Path) -> Path | bytes:
-    """Return what Polars reads in UTF-8: a file as it is, or else what it holds; see `held`."""
+    """Return an input for Polars in UTF-8: the file if possible, or else its contents; see `held`."""
     with path.open("rb") as file:
         first = file.read(8)
         state = os.fstat(file.fileno())

@@ -33,7 +33,7 @@ _WORDS = """\
 
 
 def reading_path(path: Path) -> Path:
-    """Return where the reading of a file, or of a folder, stands."""
+    """Return the path of the reading of a file, or of a folder."""
     return path / IN_FOLDER if path.is_dir() else path.with_name(path.name + ENDING)
 
 
@@ -48,7 +48,7 @@ def kept_reading(reading: Reading, names: list[str]) -> str:
 
 
 def draft(raw: RawTable) -> str:
-    """Return a draft of a reading file: every column on a line, with what stands in it.
+    """Return a draft of a reading file: every column on a line, with examples of its cells.
 
     It is no reading before columns have moved to roles.
     """

@@ -85,7 +85,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
 
 
 def _as_kept(raw: RawTable, kept: Reading, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
-    """Return a table as a data card, or the file beside it, says; a column that is not named there is asked about."""
+    """Return a table read as a data card, or the file beside it, says; raise a question on unnamed columns."""
     reading = kept.adding(told)
     table = _rows_of(raw, reading)
     found = applied(table, reading, kinds)
@@ -104,7 +104,7 @@ def _as_kept(raw: RawTable, kept: Reading, told: Reading, kinds: Sequence[TableK
 
 
 def _rows_of(raw: RawTable, reading: Reading) -> RawTable:
-    """Return the rows at the path that a reading names in nested JSON, or below the header that it says."""
+    """Return the rows at a reading's path in nested JSON, or below its header line."""
     if reading.header != 1 and raw.headed is not None:
         return raw.headed(reading.header)
     if reading.header != 1:
@@ -126,7 +126,7 @@ def _as_format(raw: RawTable, told: Reading) -> ReadTable:
 
 
 def _named(raw: RawTable) -> RawTable:
-    """Return a table in which a column of texts without a name has one; numbers without a name are an index."""
+    """Return a table with a name for an unnamed column of texts; unnamed numbers are an index."""
     names = raw.schema().names()
     cells = first_cells(raw, [""]).get("", []) if "" in names else []
     if not any(cells) or all(re.fullmatch(NUMBER, cell) for cell in cells if cell):
@@ -136,7 +136,7 @@ def _named(raw: RawTable) -> RawTable:
 
 
 def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable:
-    """Return a table as it was told; what goes with a row may have standard names."""
+    """Return a table read as told; columns beside a row's main ones may have standard names."""
     kind = table_kind_of(told, kinds)
     taken = {name for names in told.columns.values() for name in names}
     free = [name for name in raw.schema().names() if name not in taken]
@@ -154,7 +154,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
 
 
 def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tuple[str, str]]]:
-    """Return a table as the one format that fits reads it, and formats that nearly fit, with what hinders."""
+    """Return a table read by the one format that fits, and nearly fitting formats with the reason against each."""
     found, near = list[tuple[str, ReadTable]](), list[tuple[str, str]]()
     for name, entry in known_formats().items():
         try:
@@ -173,7 +173,7 @@ def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tu
 
 
 def file_beside(path: Path | None) -> Path | None:
-    """Return the reading file beside a file, or in a folder; None: there is none."""
+    """Return the reading file beside a file, or in a folder, or None."""
     if path is None:
         return None
     file = path / IN_FOLDER if path.is_dir() else path.with_name(path.name + ENDING)
@@ -181,7 +181,7 @@ def file_beside(path: Path | None) -> Path | None:
 
 
 def _kept(path: Path | None) -> Reading | None:
-    """Return the reading of the file beside a file; None: there is none."""
+    """Return the reading of the file beside a file, or None."""
     file = file_beside(path)
     return reading_file(file) if file else None
 
@@ -211,7 +211,7 @@ def whole_reading(data: Mapping[str, Any], source: str) -> Reading:
 
 
 def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str] = ()) -> str:
-    """Return the line that states a reading: roles, counts of words, what is not read, and the source.
+    """Return the line that states a reading: roles, counts of words, unread columns, and the source.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str
 
 
 def stated_values(read: ReadTable, raw: RawTable, used: Collection[str] = ()) -> dict[str, Any]:
-    """Return what the line states, as plain values: for JSON and stored results; see `stated`."""
+    """Return the stated reading as plain values: for JSON and stored results; see `stated`."""
     reading = read.reading
     found: dict[str, Any] = {"source": reading.source}
     found |= {name: {key: list(own) for key, own in getattr(reading, name).items()} for name in _STATED}
@@ -263,7 +263,7 @@ AnyReading: TypeAlias = Reading | str | os.PathLike[str]
 
 
 def told(columns: str = "", words: str = "", reading: AnyReading | None = None) -> str:
-    """Return what is told of a table as one text: see `rankbench.interfaces.reading.Reading.text`.
+    """Return options on a table as one text: see `rankbench.interfaces.reading.Reading.text`.
 
     Parameters
     ----------
@@ -286,6 +286,6 @@ def told(columns: str = "", words: str = "", reading: AnyReading | None = None) 
 
 
 def _brief(cells: Sequence[str]) -> str:
-    """Return what stands in a column, in very few words."""
+    """Return a column's contents as a very short text."""
     text = looks(cells)
     return text if len(text) <= _BRIEF else f"{cells[0][:_BRIEF]}, .."

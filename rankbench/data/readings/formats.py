@@ -135,7 +135,7 @@ class KnownFormat(Record):
 
     @property
     def reads(self) -> str:
-        """The columns that it reads, by role; or what to do with such a file, where it is refused."""
+        """The columns that it reads, by role; or how to go on with such a file, if it is refused."""
         if self.refuse:
             return f"nothing: {self.refuse}"
         roles = ", ".join(names_text({role: names}) for role, names in self.columns.items())
@@ -149,7 +149,7 @@ class KnownFormat(Record):
 
 
 def _many(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table in which a text stands for a list of it alone."""
+    """Return a table with single texts as lists of one."""
     return {key: (text,) if isinstance(text, str) else text for key, text in table.items()}
 
 
@@ -160,7 +160,7 @@ def known_formats() -> dict[str, KnownFormat]:
 
 
 def broken_formats() -> str:
-    """Return what to add to a question that no format answers: " (broken formats: ...)"; "" if none is broken."""
+    """Return a suffix for questions: " (broken formats: ...)", or "" if none is broken."""
     broken = [name for name, path in manager.format_files().items() if isinstance(_loaded(path), SpecError)]
     return f" (broken formats: {', '.join(broken)}; see `rankbench list formats`)" if broken else ""
 
@@ -189,7 +189,7 @@ def named_format(name: str) -> KnownFormat:
 
 
 def describe_format(name: str) -> dict[str, Any]:
-    """Return what the file of a known format says, as plain values.
+    """Return the contents of a known format's file, as plain values.
 
     Raises
     ------

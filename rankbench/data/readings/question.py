@@ -18,7 +18,7 @@ _FLAGS = {"true", "false"}
 
 
 def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[tuple[str, str]] = ()) -> Unread:
-    """Return the question of what the columns of a table mean.
+    """Return the question about the meanings of a table's columns.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _of_votes() -> list[str]:
 
 
 def _of_pair(left: str, right: str) -> list[str]:
-    """Return what to say of two columns of items: which is which changes nothing, as words name columns."""
+    """Return steps for two columns of items: their order is arbitrary, as words name columns."""
     sides = names_text({"left": (left,), "right": (right,)})
     words = names_text({left: ("____",), right: ("____",), "tie": ("____",)})
     return [

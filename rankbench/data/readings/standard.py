@@ -49,7 +49,7 @@ def are_known(names: Collection[str]) -> bool:
 
 
 def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> tuple[TableKind, Reading] | None:
-    """Return the kind of a table whose columns are called as its roles, and what they mean; None: they are not.
+    """Return kind and reading of a table whose columns have the names of roles, or None.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _refuse_twice(raw: RawTable, chosen: Mapping[str, Sequence[str]], shape: Seq
 
 
 def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTable | None:
-    """Return a table whose columns are called as roles; None: they are not.
+    """Return a table whose columns have the names of roles, or None.
 
     Raises
     ------

@@ -10,7 +10,7 @@ __all__ = ["rankbench_register"]
 
 @hookimpl
 def rankbench_register() -> list[type[Dataset]]:
-    """Return the data sets; nothing is read or downloaded."""
+    """Return the data sets, without reading or downloading any."""
     from rankbench.data.cards import cards
     from rankbench.data.fetch import card_dataset
     from rankbench.data.ir_collections import IrCollection

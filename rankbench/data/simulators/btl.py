@@ -222,7 +222,7 @@ def make_populations(
 
 
 def _leads(seed: int, population: int, items: int, *, low_noise: bool) -> NDArray[np.float64]:
-    """Return how far items lead one another in the share of wins, best item first, shape (m, m), skew-symmetric.
+    """Return the lead of each item over each other in the share of wins, best item first, shape (m, m), skew-symmetric.
 
     Raises
     ------

@@ -67,7 +67,7 @@ class CascadeClicks(ClickPopulation):
     seed: int = Field(default=0, ge=0, strict=True, description="Seed of the population and of the log.")
 
     def assumptions(self) -> list[str]:
-        """Return what was assumed, one sentence each."""
+        """Return the assumptions, one sentence each."""
         lists = (
             "uniformly at random"
             if self.presentation == "random"

@@ -72,7 +72,7 @@ class MovieLensLike(Dataset):
         return self
 
     def assumptions(self) -> list[str]:
-        """Return what was assumed, one sentence each."""
+        """Return the assumptions, one sentence each."""
         return [
             f"{self.ratings:,} simulated ratings of {self.movies:,} movies by {self.users:,} users, at least "
             f"{self.fewest} each, their numbers log-normal.",
@@ -94,7 +94,7 @@ class MovieLensLike(Dataset):
         return simulator_fingerprint(self, VERSION)
 
     def memory(self) -> int:
-        """Return the bytes of user, movie and rating, and of what chooses the pairs."""
+        """Return the bytes of user, movie and rating, and of the draws that choose the pairs."""
         return self.ratings * 3 * 8
 
     def scan(self) -> pl.LazyFrame:
@@ -136,7 +136,7 @@ class MovieLensLike(Dataset):
     def _chosen(
         self, draw: np.random.Generator, liking: NDArray[np.float64], quality: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Draw who rates what, shape (U, M): each user without replacement, by popularity, quality and taste."""
+        """Draw the rated pairs, shape (U, M): each user without replacement, by popularity, quality and taste."""
         popularity = 1.2 * draw.normal(size=self.movies) + 0.8 * quality
         pull = popularity + 0.25 * liking + draw.gumbel(size=liking.shape)
         rank = np.argsort(np.argsort(-pull, axis=1, kind="stable"), axis=1, kind="stable")
@@ -211,7 +211,7 @@ class Web10kLike(Dataset):
     seed: int = Field(default=0, ge=0, description="Seed of the population and of the queries.")
 
     def assumptions(self) -> list[str]:
-        """Return what was assumed, one sentence each."""
+        """Return the assumptions, one sentence each."""
         return [
             f"{self.queries:,} simulated queries with 10 to 400 documents each (gamma, mean 100, sd 60).",
             "Labels 0 to 4 with the marginal shares .52, .32, .13, .02, .01 of MSLR-WEB10K.",
@@ -234,7 +234,7 @@ class Web10kLike(Dataset):
         return self.queries * 100 * 4 * (self.features + 1)
 
     def scan(self) -> pl.LazyFrame:
-        """Return the items as a stream: queries are generated as they are read."""
+        """Return the items as a stream: queries are generated while they are read."""
         schema = items_schema(self.features)
         return streamed(partial(self._frames, schema), schema)
 
@@ -333,5 +333,5 @@ class _Population:
 
 @lru_cache(maxsize=4)
 def _population(features: int, seed: int) -> _Population:
-    """Return what queries share, which several draws of them do: its thresholds take a hundred thousand documents."""
+    """Return the parameters that queries of several draws share: their thresholds take a hundred thousand documents."""
     return _Population(features, seed)

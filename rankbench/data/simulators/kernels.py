@@ -61,7 +61,7 @@ def group_judgments(query: Index, winner: Index, loser: Index, starts: Rows, win
 def draw_sessions(
     weights: Matrix, satisfaction: Vector, looks: Vector, state: SeedState, query: Index, lists: Lists, click: Index
 ) -> None:
-    """Fill `query`, `lists`, shape (n, L), and `click` (L: nothing) with independent sessions.
+    """Fill `query`, `lists`, shape (n, L), and `click` (L: no click) with independent sessions.
 
     Lists are drawn item by item without replacement, with probabilities in proportion to
     the `weights` of the query, shape (Q, m). Sessions take their random numbers one after

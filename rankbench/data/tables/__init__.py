@@ -12,7 +12,7 @@ __all__ = ["rankbench_register"]
 
 @hookimpl
 def rankbench_register() -> list[type[TableKind] | Path]:
-    """Return the built-in kinds of tables, in the order in which they are recognized, and the files of formats."""
+    """Return the built-in kinds of tables, in the order of recognition, and the files of formats."""
     from rankbench.data.tables.comparisons import ComparisonTable
     from rankbench.data.tables.items import ItemTable
     from rankbench.data.tables.measurements import MeasurementTable

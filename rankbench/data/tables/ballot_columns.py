@@ -66,7 +66,7 @@ class BallotSource:
     notes: list[str] = field(default_factory=list)
 
     def words(self, meaning: str) -> tuple[str, ...]:
-        """Return the words of a meaning."""
+        """Return the words with a meaning."""
         return self.reading.words.get(meaning, ())
 
 
@@ -129,7 +129,7 @@ def a_row_each(
 
 
 def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str], pl.Expr | None]:
-    """Return the columns beside a ballot under the names of the schema, what they say, and rows of weight 0.
+    """Return the columns beside a ballot by their names in the schema, a text on each, and rows of weight 0.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
 
 
 def with_empty(reading: Reading) -> Reading:
-    """Return a reading under which an empty cell is no question."""
+    """Return a reading that accepts empty cells."""
     return reading.model_copy(update={"words": {**reading.words, "name": (*reading.words.get("name", ()), "")}})
 
 
@@ -182,7 +182,7 @@ def key_names(source: BallotSource, name: str) -> pl.Expr:
 
 
 def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
-    """Return the numbers of a column of weights or counts, 0 or more; 0 where a word says that it is missing.
+    """Return a column of weights or counts as numbers of at least 0; 0 for words that mean missing.
 
     Raises
     ------
@@ -235,12 +235,12 @@ def refuse_no_names(raw: RawTable, names: dict[str, pl.Expr]) -> None:
 
 
 def weight_text(name: str, role: str, rows: int, total: float) -> str:
-    """Return the part of the line that says what weights, or counts, of ballots sum to."""
+    """Return a text on the sum of the ballots' weights, or counts."""
     what = f"are {count_text(total, 'voter')}" if role == "count" else f"weigh {total:,.10g}"
     return f"{name}: {count_text(rows, 'ballot')} {what}"
 
 
 def items_text(items: Sequence[str]) -> str:
-    """Return how many items there are, and the first of them."""
+    """Return the number of items and the first ones as text."""
     some = ", ".join(item[:40] for item in items[:4])
     return f"{count_text(len(items), 'item')} ({some}{', ..' if len(items) > 4 else ''})"

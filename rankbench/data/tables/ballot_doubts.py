@@ -39,7 +39,7 @@ def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str)
 
 
 def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int, str]) -> Unread:
-    """Return the question of what words among places mean."""
+    """Return the question about words among places."""
     raw, name = source.raw, found[1]
     shown = counted_words(raw, raw.frame.filter(odd[name]), text_of(name))
     means = f"{option('words', 'last=____,missing=____')} (last: behind the others of the ballot; missing: left out)"
@@ -51,7 +51,7 @@ def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int
 
 
 def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str]) -> None:
-    """Ask where an item has two rows in one ballot: a column that tells them apart is not read."""
+    """Raise a question if an item has two rows in one ballot: an unread column may tell ballots apart."""
     raw, key = source.raw, [*keys, "\0item"]
     again = raw.collect(rows.group_by(key).len().filter(pl.col("len") > 1))
     if not again.height:

@@ -48,7 +48,7 @@ _COUNT_LAST = r"\s*(?:[/:*\u00d7(]\s*|\s+x?\s*|\s*,\s*)\d+(?:\.\d+)?\)?$"
 
 
 def read_ballots(raw: RawTable, reading: Reading) -> ReadTable:
-    """Return the ballots of a table as a reading says: a table of the kind `orders`.
+    """Return the ballots of a table by a reading: a table of the kind `orders`.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def ranked_names(raw: RawTable, name: str) -> pl.Expr:
 
 
 def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSource) -> None:
-    """Ask about the first name of a ranking that may say nothing."""
+    """Raise a question about the first name of a ranking that may be a missing value."""
     told = [word for words in source.reading.words.values() for word in words]
     bad = is_nothing(pl.element()) & ~says(pl.element(), told)
     found = first_row(raw, {name: names.list.eval(bad).list.any()})
@@ -180,7 +180,7 @@ def _items(raw: RawTable, names: pl.Expr) -> list[str]:
 
 
 def _refuse_signs(raw: RawTable, name: str, items: Sequence[str]) -> None:
-    """Ask where a comma, a semicolon or a bar may stand between names."""
+    """Raise a question if a comma, a semicolon or a bar may separate names."""
     text, known = text_of(name), set(items)
     several = [item for item in items if known & {part.strip() for part in re.split(_OTHER_SIGNS, item)} - {item}]
     bare = ~text.str.contains(r'^["\[]') & ~text.str.contains(_SIGNS) & text.str.contains(_OTHER_SIGNS)
@@ -275,7 +275,7 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
 
 
 def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
-    """Ask about a number among names that stands apart from all others, and whether numbers are names."""
+    """Raise a question about an outlying number among names, and about numbers as names."""
     numbers = {name: number_of(text_of(name)) for name in ranks}
     refuse_code(source.raw, numbers, source.reading, lowest=1)
     if source.reading.source.startswith("standard names"):

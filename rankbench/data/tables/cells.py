@@ -37,17 +37,17 @@ def is_flat(dtype: pl.DataType) -> bool:
 
 
 def text_of(name: str) -> pl.Expr:
-    """Return a column's cells as texts without blanks around them; empty where nothing stands."""
+    """Return a column's cells as texts without blanks around them; null becomes the empty text."""
     return pl.col(name).cast(pl.String).str.strip_chars().fill_null("")
 
 
 def name_of(name: str) -> pl.Expr:
-    """Return a column's cells as names: texts, whole numbers that stand as floats without the point."""
+    """Return a column's cells as names: texts, with whole numbers written as floats without the point."""
     return text_of(name).str.replace(r"^(-?\d{1,15})\.0+$", "$1")
 
 
 def with_joined(frame: pl.LazyFrame, reading: Reading) -> tuple[pl.LazyFrame, Reading]:
-    """Return a table, and its reading, in which roles of several columns have one: ``Cup / 1`` of ``Cup`` and 1."""
+    """Return a table, and its reading, with the columns of a role joined: ``Cup / 1`` of ``Cup`` and 1."""
     joined = {}
     for role in JOINED & reading.columns.keys():
         if len(names := reading.all(role)) > 1:
@@ -59,7 +59,7 @@ def with_joined(frame: pl.LazyFrame, reading: Reading) -> tuple[pl.LazyFrame, Re
 
 
 def is_nothing(text: pl.Expr) -> pl.Expr:
-    """Return where a text may say nothing: see `EMPTY`."""
+    """Return whether a text may be a missing value: see `EMPTY`."""
     return text.str.to_lowercase().is_in(list(EMPTY))
 
 
@@ -69,7 +69,7 @@ def plain_word_of(word: str) -> str:
 
 
 def says(text: pl.Expr, words: Sequence[str]) -> pl.Expr:
-    """Return where a text is one of some words, in small or capital letters, or what one of the patterns means.
+    """Return whether a text is one of some words, in small or capital letters, or matches one of the patterns.
 
     A whole number may stand as a float: ``1.0`` is the word 1. The word ``*`` alone is that text.
     """
@@ -82,7 +82,7 @@ def says(text: pl.Expr, words: Sequence[str]) -> pl.Expr:
 
 
 def number_of(text: pl.Expr, form: str = "", *, errors: bool = True) -> pl.Expr:
-    """Return the finite numbers that texts say; true and false are 1 and 0, anything else is null.
+    """Return texts as finite numbers; true and false are 1 and 0, any other text is null.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def number_of(text: pl.Expr, form: str = "", *, errors: bool = True) -> pl.Expr:
 
 
 def refuse_no_numbers(raw: RawTable, names: Sequence[str]) -> None:
-    """Refuse columns of dates, spans of time, truth values and lists where numbers stand.
+    """Raise for columns of dates, spans of time, truth values and lists in place of numbers.
 
     Raises
     ------
@@ -149,12 +149,12 @@ def refuse_lists(raw: RawTable, names: Iterable[str]) -> None:
 
 
 def form_of(reading: Reading) -> str:
-    """Return how a reading says that numbers are written."""
+    """Return a reading's form of numbers."""
     return reading.one("numbers")
 
 
 def missing_number(text: pl.Expr, number: pl.Expr, words: Sequence[str]) -> pl.Expr:
-    """Return where a cell is one of the words for a missing number; -1 is one where ``-1.0`` stands, too."""
+    """Return whether a cell is one of the words for a missing number; -1 matches ``-1.0``, too."""
     numbers = [float(word) for word in words if re.fullmatch(NUMBER, word.strip())]
     found = says(text, words)
     return found | number.is_in(numbers).fill_null(False) if numbers else found
@@ -165,7 +165,7 @@ ROW = "\0row"
 
 
 def first_row(raw: RawTable, cases: Mapping[str, pl.Expr]) -> tuple[int, str] | None:
-    """Return the first row, from 0, in which one of some cases is true, and which one; None: there is no such row."""
+    """Return the first row, from 0, with a true case, and the case; None without such a row."""
     if not cases:
         return None
     facts = [pl.col(ROW).filter(case).min().alias(str(at)) for at, case in enumerate(cases.values())]
@@ -190,7 +190,7 @@ def only_rows(raw: RawTable, kept: pl.Expr) -> RawTable:
 
 
 def without_missing(raw: RawTable, names: Iterable[str], words: Sequence[str], notes: list[str]) -> RawTable:
-    """Return the rows in which no cell is one of the words for missing; a note says how many others there are."""
+    """Return the rows without words for missing in any cell; a note counts the rows left out."""
     out = [says(text_of(name), words) for name in names] if words else []
     if out and (gone := raw.facts(pl.any_horizontal(out).sum())[0]):
         notes.append(f"rankbench leaves out {count_text(gone, 'row')} that a word says is missing")
@@ -235,7 +235,7 @@ _DATES: Mapping[str, str] = {"2024": "%Y", "24": "%y", "December": "%B", "Dec": 
 
 
 def times_of(raw: RawTable, reading: Reading) -> pl.Expr:
-    """Return the column of times, null where they are missing; dates are read by their pattern.
+    """Return the column of times, null if missing; dates are read by their pattern.
 
     Raises
     ------

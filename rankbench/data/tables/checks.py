@@ -66,7 +66,7 @@ class TableReader(Reader):
 
     @abstractmethod
     def raw(self, path: Path) -> RawTable:
-        """Return the table as it stands in the file; see `Reader.raw`."""
+        """Return the table with the file's own columns; see `Reader.raw`."""
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table, its columns read by their names; see `Reader.scan`."""
@@ -74,7 +74,7 @@ class TableReader(Reader):
 
 
 def checked(raw: pl.LazyFrame, *, path: Path | None = None, allow_single: bool = False) -> pl.LazyFrame:
-    """Return a frame under the names of a kind of table in its schema, checked as it is collected.
+    """Return a frame with a kind's column names in its schema, checked while it is collected.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
 
 
 def _checked_by(kind: TableKind, table: RawTable) -> pl.LazyFrame:
-    """Return a table under the names of its kind in the schema, each batch checked as it passes."""
+    """Return a table with its kind's column names in the schema, checked batch by batch."""
     start = kind.check(table)
 
     def batches() -> Iterator[pl.DataFrame]:
@@ -194,7 +194,7 @@ def _whole(table: RawTable, kind: TableKind) -> RawTable:
 
 
 def _with_fields(raw: RawTable) -> RawTable:
-    """Return a table in which the fields of records are columns of their own: ``meta.turns`` of ``meta``."""
+    """Return a table with the fields of records as columns: ``meta.turns`` of ``meta``."""
     while records := [name for name, dtype in raw.schema().items() if isinstance(dtype, pl.Struct)]:
         schema = raw.schema()
         fields = [
@@ -220,7 +220,7 @@ def _with_header(raw: RawTable, told: Reading) -> RawTable:
 
 
 def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.LazyFrame]:
-    """Return the judgments that a table's rows are, and their kind: itself, if they are as they stand.
+    """Return the judgments in a table's rows, and their kind; a table of judgments is returned unchanged.
 
     Parameters
     ----------

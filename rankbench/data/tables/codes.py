@@ -28,7 +28,7 @@ _APART = 20
 def refuse_code(
     raw: RawTable, values: Mapping[str, pl.Expr], reading: Reading, *, lowest: float = 0, together: bool = True
 ) -> None:
-    """Ask about numbers that stand apart from all others: -1, 999, 0 among places.
+    """Raise a question about numbers that are outliers: -1, 999, 0 among places.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def refuse_code(
 def code_question(
     odd: Sequence[float], where: str, rest: Sequence[float], does: str, column: str | None = None
 ) -> Unread:
-    """Return the question whether numbers apart from the rest are codes; `does`: what it does to call them missing."""
+    """Return the question whether outlying numbers are codes; `does`: the effect of calling them missing."""
     words = names_text({"missing": [f"{value:g}" for value in odd]})
     return Unread(
         f"{' and '.join(f'{value:g}' for value in odd)} {where}, apart from {min(rest):g} to {max(rest):g}: "
@@ -124,7 +124,7 @@ def _may_be_code(end: float, lowest: float) -> bool:
 
 
 def codes_among(some: Sequence[float], *, lowest: float = 0) -> list[float]:
-    """Return the numbers that stand apart as codes do, of sorted different numbers: 99, and 98 beside it."""
+    """Return outlying numbers, likely codes, of sorted different numbers: 99, and 98 beside it."""
     below, rest = [value for value in some if value < lowest], [value for value in some if value >= lowest]
     ends = (below[0], below[-1], rest[0], rest[-1]) if below and rest else (0, 0, 0, 0)
     # Of places all are from 1; several numbers below 0 are codes if they follow one another far from the others.

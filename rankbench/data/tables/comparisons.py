@@ -79,7 +79,7 @@ class ComparisonTable(TableKind):
         return replace(found, table=replace(found.table, frame=frame), notes=(*found.notes, note))
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
-        """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""
+        """Return a factory of checks; the type of times is decided here, see `TableKind.check`."""
         schema = comparisons_schema(raw.schema(), covariate_terms(raw.roles))
         if "count" in schema and not self._many(raw, schema):
             schema = pl.Schema({name: dtype for name, dtype in schema.items() if name != "count"})
@@ -279,7 +279,7 @@ class ComparisonsCheck(TableCheck):
 
 
 def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
-    """Return the games of series, whose left is the winner so far: those that the left won, the right won, and ties."""
+    """Return the games of series, with the series' winner as left: games won by the left, by the right, and ties."""
     rows = votes.with_row_index("row")
     turned = _turned(rows)
     won, lost, level = (

@@ -39,7 +39,7 @@ _PLACES = {"best": 0, "worst": 2}
 
 
 def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
-    """Return the votes that rows of several items imply, as a reading says: a table of the kind `comparisons`.
+    """Return the votes implied by rows of several items, by a reading: a table of the kind `comparisons`.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
 
 
 def _same(names: Mapping[str, pl.Expr]) -> pl.Expr:
-    """Return whether an item stands twice in a row."""
+    """Return whether a row has an item twice."""
     return pl.any_horizontal(one == other for one, other in combinations(names.values(), 2))
 
 
 def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) -> None:
-    """Ask about an item that stands twice in a row."""
+    """Raise a question about an item that a row has twice."""
     if reading.one("self") == "drop":
         return
     if (found := first_row(raw, {next(iter(names)): _same(names)})) is not None:
@@ -105,7 +105,7 @@ def _items(raw: RawTable, names: Mapping[str, pl.Expr]) -> list[str]:
 
 
 def _own_words(columns: Sequence[str]) -> dict[str, str]:
-    """Return the one part of each column's name that the others' lack; none where one has no such part."""
+    """Return the one part of each column's name that the others lack; none if a column has no such part."""
     found = {}
     for name in columns:
         others = {word for other in columns if other != name for word in name_words(other)}
@@ -117,7 +117,7 @@ def _own_words(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _ties(source: BallotSource) -> tuple[str, ...]:
-    """Return the words for a tie of all; where all words are names of items, those that were told."""
+    """Return the words for a tie of all; if cells name items, only words told for it."""
     told = source.words("tie")
     return told if "name" in source.reading.words else (*TIES, *told)
 
@@ -125,7 +125,7 @@ def _ties(source: BallotSource) -> tuple[str, ...]:
 def _how(
     source: BallotSource, picks: Sequence[str], names: Mapping[str, pl.Expr], items: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the words that mean each column; none: the cells name items.
+    """Return the words that mean each column; none if cells name items.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _how(
 
 
 def _column_words(columns: Sequence[str], words: set[str]) -> dict[str, tuple[str, ...]]:
-    """Return the word of each column, its name or the part in which names differ, where all words are such."""
+    """Return the word of each column, its name or the differing part of it, if all words are such."""
     for meant in ({name: name.strip() for name in columns}, _own_words(columns)):
         if words and words <= {word.lower() for word in meant.values()}:
             return {name: (word,) for name, word in meant.items()}
@@ -173,7 +173,7 @@ def _is_item(cell: str, names: Mapping[str, pl.Expr]) -> list[pl.Expr]:
 def _refuse_words(
     source: BallotSource, picks: Sequence[str], names: Iterable[str], told: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Ask about the first word that none of the told ones is; refuse words that mean two columns, or none of items."""
+    """Raise a question about the first word that was not told; refuse words of two columns, or of no items' column."""
     for name in told:
         if name not in names:
             what = f"words: {name!r} is none of the columns of items{nearest(name, [*names, 'tie', 'missing'])}"
@@ -196,7 +196,7 @@ def _refuse_words(
 
 
 def _no_words(source: BallotSource, cells: Sequence[str], names: Mapping[str, pl.Expr]) -> Unread:
-    """Return the question of what the words of the best and the worst mean."""
+    """Return the question about the words for the best and the worst."""
     raw = source.raw
     said = pl.concat([raw.frame.select(word=text_of(cell)) for cell in cells])
     shown = counted_words(raw, said, pl.col("word"))
@@ -219,7 +219,7 @@ def _marked(
 
 
 def _tied(source: BallotSource, picks: Sequence[str]) -> pl.Expr:
-    """Return whether all items of a row are tied: each column that is read says so."""
+    """Return whether all items of a row are tied by each column that is read."""
     return pl.all_horizontal(says(text_of(source.reading.one(role)), _ties(source)) for role in picks)
 
 
@@ -277,7 +277,7 @@ class _Contest:
         return ReadTable(raw, source.applied, line, counts, tuple(source.notes))
 
     def _prepared(self, columns: Mapping[str, pl.Expr], count: pl.Expr | None, gone: pl.Expr | None) -> pl.LazyFrame:
-        """Return a row for each contest: names and places of items, whether all are tied, and what stands beside."""
+        """Return a row for each contest: names and places of items, a tie of all, and the other columns."""
         source = self.source
         places = []
         for at in range(len(self.names)):
@@ -303,7 +303,7 @@ class _Contest:
         return len(self.names) > 2 and "judge" not in beside
 
     def _refuse_many(self, count: pl.Expr) -> None:
-        """Refuse counts of more rows than are held one by one."""
+        """Raise if counts imply more rows than can be held one by one."""
         raw = self.source.raw
         total = raw.facts(count.sum())[0]
         if total > MOST_VOTES:
@@ -311,7 +311,7 @@ class _Contest:
             raise InputError(what, column=self.source.applied.one("count"))
 
     def _votes(self, frame: pl.LazyFrame, beside: Collection[str]) -> pl.LazyFrame:
-        """Return the pairs of each row, as many for each; those that nobody compared are to be left out."""
+        """Return all pairs of each row; incomparable pairs are marked to be left out."""
         winners, losers, ties, out = [], [], [], []
         for one, other in combinations(range(len(self.names)), 2):
             first, second = pl.col(f"\0place{one}"), pl.col(f"\0place{other}")
@@ -326,7 +326,7 @@ class _Contest:
         return rows.explode(list(lists))
 
     def _counts(self, frame: pl.LazyFrame) -> dict[str, int]:
-        """Return how many rows there are, and how many of them are ties of all."""
+        """Return the number of rows, and the number of ties of all among them."""
         kept = ~pl.col("\0out")
         facts = self.source.raw.collect(frame.select(kept.sum(), (kept & pl.col("\0tied")).sum().alias("ties")))
         rows, ties = facts.row(0)

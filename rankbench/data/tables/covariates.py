@@ -62,7 +62,7 @@ TRANSFORMS: dict[str, Transform] = {
 
 @dataclass(frozen=True)
 class ControlTerm:
-    """One covariate as it was written.
+    """One covariate as written in an option.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class ControlTerm:
 
 @dataclass(frozen=True)
 class VotePrediction:
-    """Chances that a log has beside its votes, as they were written.
+    """Predictions recorded beside a log's votes, as written in an option.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class VotePrediction:
 
 
 def covariate_terms(options: Mapping[str, str]) -> tuple[ControlTerm | VotePrediction, ...]:
-    """Return what is said of the options ``control`` and ``predictions``, as parsed."""
+    """Return the options ``control`` and ``predictions``, parsed."""
     control, predictions = options.get("control"), options.get("predictions")
     return (*(parse_control(control) if control else ()), *(parse_predictions(predictions) if predictions else ()))
 
@@ -280,7 +280,7 @@ def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple
 
 
 def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return the pairs of columns, of the left and of the right, by what they have in common: ``length`` of two.
+    """Return pairs of columns, of the left and of the right, by the common part of their names: ``length`` of two.
 
     Parameters
     ----------
@@ -302,19 +302,19 @@ def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str,
 
 
 def _words(roles: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return what tells columns of the two sides apart: names of their columns, the words that differ, their roles."""
+    """Return the words that distinguish columns of the two sides: columns' names, differing words, roles."""
     two = ("left", "right") if "left" in roles else ("winner", "loser")
     left, right = (roles.get(role, role) for role in two)
     return [*dict.fromkeys([(_plain(left), _plain(right)), differing_words(left, right) or two, two])]
 
 
 def _plain(name: str) -> str:
-    """Return a column's name in small letters with its words apart: ``player_1`` of ``Player1`` and of ``player 1``."""
+    """Return a column's name in small letters with words separated: ``player_1`` of ``Player1`` and of ``player 1``."""
     return "_".join(name_words(name))
 
 
 def _stripped(plain: str, left: str, right: str) -> list[tuple[str, str]]:
-    """Return what a left column's name is of, and what the right one would be called: a word of it says the side."""
+    """Return base names of a left column, and the names of the right columns that match it."""
     words, own, other = plain.split("_"), left.split("_"), right.split("_")
     found = []
     for at in range(len(words) - len(own) + 1):

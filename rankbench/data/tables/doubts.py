@@ -52,7 +52,7 @@ def refuse_blanks(
     out: pl.Expr | None = None,
     gone: str = "such rows",
 ) -> None:
-    """Ask about the first cell that may say nothing, in columns of names or of outcomes.
+    """Raise a question about the first cell that may be missing, in columns of names or of outcomes.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def blank_cell(
     more: Sequence[str] = (),
     gone: str = "such rows",
 ) -> Unread:
-    """Return the question about a cell that may say nothing; see `refuse_blanks`."""
+    """Return the question about a cell that may be missing; see `refuse_blanks`."""
     what = f"{short_repr(cell)} may be a name or a word, or say nothing" if cell else "the cell is empty"
     word = names_text({"": (cell,)}).partition("=")[2]
     others = "".join(f", {option('words', f'{meaning}={word}')} {_MEANS[meaning]}" for meaning in more)
@@ -104,7 +104,7 @@ def missing_steps(cell: str, does: str, *, word: bool = False) -> list[str]:
 
 
 def number_forms(cell: str, reading: Reading) -> list[str]:
-    """Return the options that say how marks in a number are meant, one for each number that it may be."""
+    """Return the options on marks in a number, one for each number that it may be."""
     marked = re.fullmatch(r"[+-]?\d[\d.,'\s]*[.,'\s]\d+%?", cell) and not form_of(reading)
     forms = ("1.234,5", "1,234.5", "1 234,5", "1 234.5", "1'234.5") if marked else ()
     read = dict[float | None, str]()
@@ -228,7 +228,7 @@ def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> d
 
 
 def looks(cells: Sequence[str]) -> str:
-    """Return what stands in the `first_cells` of a column, in a few words."""
+    """Return a short text on the `first_cells` of a column."""
     counts = Counter(cells)
     full = {cell: count for cell, count in counts.items() if cell.lower() not in EMPTY}
     gone = len(cells) - sum(full.values())
@@ -275,7 +275,7 @@ def numbers_rows(cells: Sequence[str]) -> bool:
 
 
 def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str], words: Collection[str]) -> None:
-    """Ask what numbers, true and false, or words for a side are that no role reads: counts, scores, other outcomes.
+    """Raise a question about unread numbers, truth values or words for a side: counts, scores, other outcomes.
 
     Parameters
     ----------
@@ -310,13 +310,13 @@ def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str],
 
 
 def _names_sides(cells: Sequence[str], words: Collection[str]) -> bool:
-    """Return whether a column may say who won, as another judge does: its cells differ, and all name sides or ties."""
+    """Return whether a column may hold another judge's outcomes: its cells differ, and all name sides or ties."""
     full = {cell.lower() for cell in cells} - {*EMPTY}
     return len(full) > 1 and full <= set(words)
 
 
 def _code_text(cells: Sequence[str]) -> str:
-    """Return which number of a column, or of scores such as 3-1, may be a code: of games that were not played."""
+    """Return a text on a number of a column, or of scores such as 3-1, that may be a code for unplayed games."""
     texts = [re.fullmatch(_SCORELINE, cell) for cell in cells]
     parts = [part for match in texts if match for part in match.groups()] or [
         cell for cell in cells if re.fullmatch(NUMBER, cell)
@@ -326,7 +326,7 @@ def _code_text(cells: Sequence[str]) -> str:
 
 
 def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:
-    """Return columns with what stands in them, a line each."""
+    """Return columns with a text on their cells, a line each."""
     names = list(facts)[:limit]
     wide = max(map(len, names), default=0)
     lines = [f"{name:<{min(wide, 24)}}  {facts[name]}" for name in names]

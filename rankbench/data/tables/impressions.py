@@ -33,7 +33,7 @@ _NEEDED = ("session", "position", "doc", "clicked")
 
 
 def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
-    """Return clicks as a reading says, a row an item that was shown, as lists: a table of the kind `selections`.
+    """Return clicks by a reading, a row an item that was shown, as lists: a table of the kind `selections`.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
 
 
 def _click_notes(facts: Mapping[str, int]) -> list[str]:
-    """Return what may surprise in impressions."""
+    """Return notes on unusual facts in impressions."""
     notes = []
     if several := facts["several"]:
         clicked_again = count_text(several, "item", "shown once with several clicks")
@@ -285,7 +285,7 @@ def reduce_clicks(frame: pl.DataFrame, several: Several = "all", off_list: OffLi
 
 
 def count_clicks(frame: pl.DataFrame) -> tuple[int, int, int]:
-    """Return the numbers of clicks on items shown, outside of the list, and on what a session had clicked before.
+    """Return the numbers of clicks on items shown, outside of the list, and on items clicked before in a session.
 
     Parameters
     ----------

@@ -55,14 +55,14 @@ class ItemTable(TableKind):
         }
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
-        """Return items as they stand, their queries as ``query_id``; features need no role. See `TableKind.read`."""
+        """Return items with their queries as ``query_id``; features need no role. See `TableKind.read`."""
         applied = reading.expanded(raw.schema().names())
         roles = {role: names[0] for role, names in applied.columns.items() if names[0]}
         own = {name: {"query": "query_id"}.get(role, role) for role, name in roles.items()}
         return ReadTable(replace(raw, frame=raw.frame.rename(own, strict=False)), applied, (", ".join(own),))
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
-        """Return what makes a check; features are looked for here, see `TableKind.check`."""
+        """Return a factory of checks; features are found here, see `TableKind.check`."""
         from functools import partial
 
         spread, d = _feature_columns(raw)
@@ -75,7 +75,7 @@ _FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
 
 
 def _feature_columns(raw: RawTable) -> tuple[list[str], int]:
-    """Return the columns ``x_0, x_1, ...`` in order, none if there is a column ``x``, and the number of features."""
+    """Return the columns ``x_0, x_1, ...`` in order, none with a column ``x``, and the number of features."""
     schema = raw.schema()
     if "x" in schema:
         dtype = schema["x"]
@@ -96,7 +96,7 @@ def _feature_columns(raw: RawTable) -> tuple[list[str], int]:
 
 
 class ItemsCheck(TableCheck):
-    """Items: queries stand together, positions count up, everything is finite."""
+    """Items: rows of a query are contiguous, positions count up, everything is finite."""
 
     def __init__(self, raw: RawTable, schema: pl.Schema, spread: Sequence[str]) -> None:
         super().__init__(raw, schema)

@@ -36,7 +36,7 @@ def table_kind(name: str) -> TableKind:
 
 
 def table_kinds() -> list[TableKind]:
-    """Return all kinds in the order in which they are asked: the built-in ones, then plugins' by name."""
+    """Return all kinds in the order of recognition: the built-in ones, then plugins' by name."""
     ours = list(built_in())
     theirs = [name for name in manager.names(TableKind.kind) if name not in ours]
     return [table_kind(name) for name in (*ours, *theirs)]
@@ -51,7 +51,7 @@ def default_of(kind: TableKind, fact: Literal["method", "history", "suite"]) -> 
 
 
 def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:
-    """Return the error of a table of another kind than those that aggregators, or a suite for logs, can be given."""
+    """Return the error for a table of a kind that aggregators, or a suite for logs, do not take."""
     # Score tables have a subcommand of their own.
     kinds = [other for other in table_kinds() if "measurements" not in other.judgments]
     words = [other.words or other.name for other in kinds if getattr(other, wanted)]
@@ -60,7 +60,7 @@ def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method"
 
 
 def shapes_of(kind: TableKind) -> tuple[tuple[str, ...], ...]:
-    """Return the sets of roles that each say all that a table of a kind must say."""
+    """Return the sets of roles that are each sufficient for a table of a kind."""
     return kind.shapes or (tuple("query" if name == QUERY else name for name in kind.columns),)
 
 
@@ -75,13 +75,13 @@ def roles_of(kind: TableKind) -> set[str]:
 
 
 def complete_shapes(roles: Collection[str], kinds: Collection[TableKind]) -> list[tuple[TableKind, tuple[str, ...]]]:
-    """Return the kinds whose tables some roles make, with the roles that do; without those that others hold."""
+    """Return the kinds whose required roles are given, with these roles; only the largest sets of roles."""
     found = [(kind, shape) for kind in kinds for shape in shapes_of(kind) if set(shape) <= set(roles)]
     return [(kind, shape) for kind, shape in found if not any(set(shape) < set(other) for _, other in found)]
 
 
 def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) -> TableKind:
-    """Return the kind of table that a reading is of.
+    """Return the kind of table of a reading.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) 
 
 
 def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None = None) -> ReadTable:
-    """Return a table of the kind that a reading is of, under the names of that kind.
+    """Return a table with the column names of its reading's kind.
 
     Raises
     ------
@@ -129,14 +129,14 @@ def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None
 
 
 def _renamed(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
-    """Return a table in which an item with several names has one, in the columns that name items."""
+    """Return a table with one name for an item of several names, in the columns that name items."""
     names = {other: name for name, others in reading.same.items() for other in others}
     columns = [one for role in ITEM_ROLES for one in reading.all(role)] if names else []
     return frame.with_columns(text_of(column).replace(names).alias(column) for column in columns)
 
 
 def _once(raw: RawTable, columns: Sequence[str]) -> tuple[RawTable, list[str]]:
-    """Return the rows that differ in some columns, and a note on how many others there are."""
+    """Return the rows that differ in some columns, and a note on the number of the others."""
     if not columns:
         return raw, []
     first = pl.struct(text_of(name) for name in columns).is_first_distinct()
@@ -146,7 +146,7 @@ def _once(raw: RawTable, columns: Sequence[str]) -> tuple[RawTable, list[str]]:
 
 
 def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
-    """Return the question of what is missing beside the roles that were said."""
+    """Return the question about roles that are missing beside the given ones."""
     roles = {role for role, names in reading.columns.items() if any(names)}
     every = [(kind, shape) for kind in kinds for shape in shapes_of(kind)]
     if not roles - NO_COLUMNS:

@@ -52,11 +52,11 @@ class MeasurementTable(TableKind):
         }
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
-        """Return a score table as a reading says; see `TableKind.read`."""
+        """Return a score table by a reading; see `TableKind.read`."""
         return read_measurements(raw, reading)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
-        """Return what makes a check; see `TableKind.check`."""
+        """Return a factory of checks; see `TableKind.check`."""
         return partial(MeasurementsCheck, raw, measurements_schema(raw.schema()))
 
     def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
@@ -118,7 +118,7 @@ class MeasurementsCheck(TableCheck):
         return frame[name].alias(self.roles.get("task" if name == "query_id" else name, name))
 
     def _scores(self, cells: pl.DataFrame) -> pl.Series:
-        """Return the scores of all columns, one column after the other; null where one is missing.
+        """Return the scores of all columns, one column after the other; null if missing.
 
         All columns are looked at together: a thousand columns are a thousand times as many calls.
         """

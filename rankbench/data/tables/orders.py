@@ -73,7 +73,7 @@ class OrderTable(TableKind):
         return read_ballots(raw, reading)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
-        """Return what makes a check; see `TableKind.check`."""
+        """Return a factory of checks; see `TableKind.check`."""
         if "count" in (columns := raw.schema()):
             with raw.located(raw.roles.get("count", "count")):
                 votes_counted(raw.frame, SAYS_NOTHING, "ballots")
@@ -99,7 +99,7 @@ _SIGNS = r'^\s*[^\s\["].*>'
 
 
 class OrdersCheck(TableCheck):
-    """Orders: every place has items, no item stands twice, and the candidates are known.
+    """Orders: every place has items, no item is listed twice, and the candidates are known.
 
     Rankings and candidates may be JSON texts, as CSV must; in a ranking without ties names may
     stand by themselves. Rankings may be texts such as `SIGNS`.
@@ -135,7 +135,7 @@ class OrdersCheck(TableCheck):
         return result.filter(pl.col("count") > 0) if "count" in self.schema else result
 
     def ranking(self, column: pl.Series, no_names: pl.Series | None = None) -> pl.Series:
-        """Return the rankings as lists of places of items, without the words that name none."""
+        """Return the rankings as lists of places of items, without words that are no names."""
         self.asked = no_names is not None
         places = self.parsed(column) if column.dtype == pl.String else self.nested(column)
         places = places.alias(column.name)
@@ -189,7 +189,7 @@ class OrdersCheck(TableCheck):
         return pl.Series(column.name, found, dtype=pl.List(_NAMES))
 
     def places(self, text: str) -> Any:
-        """Return what JSON says, or the places of ``best>tied=tied>last``; a name among such ballots is one."""
+        """Return a JSON text's value, or the places of ``best>tied=tied>last``; a lone name may be such a ballot."""
         if not text.lstrip().startswith(("[", '"')) and (">" in text or self.signs):
             return [[name.strip() for name in place.split("=")] for place in text.split(">")]
         found = json.loads(text, parse_float=_whole)
@@ -236,7 +236,7 @@ class OrdersCheck(TableCheck):
         return lists
 
     def names(self, items: pl.DataFrame, column: pl.Series, twice: str) -> None:
-        """Refuse items without a name, and items that stand twice in a row."""
+        """Raise for items without a name, and items that a row has twice."""
         name = items[column.name]
         self.at(items, name.is_null() | (name == ""), column, "an item has no name")
         if not self.asked:
@@ -246,7 +246,7 @@ class OrdersCheck(TableCheck):
         self.at(items, items.is_duplicated(), column, f"item {{}} {twice}")
 
     def at(self, rows: pl.DataFrame, bad: pl.Series, column: pl.Series, message: str) -> None:
-        """Raise for the row of the batch that the first true entry of `bad` belongs to; ``{}`` stands for its item."""
+        """Raise for the row of the batch with the first true entry of `bad`; ``{}`` in the message becomes its item."""
         for row, item in rows.filter(bad.fill_null(True)).select("row", column.name).head(1).iter_rows():
             raise self.error(message.replace("{}", short_repr(item), 1), row, column.name)
 

@@ -51,7 +51,7 @@ _SHOWN = 8
 
 
 def of_matrix(source: BallotSource) -> ReadTable:
-    """Return the ballots of a column for each item, a row a ballot; an empty cell ranks nobody."""
+    """Return the ballots of a table with a column an item and a row a ballot; empty cells are unranked."""
     raw, reading = source.raw, source.reading
     how = reading.one("cells")
     if how not in ("place", "points"):
@@ -93,7 +93,7 @@ def of_matrix(source: BallotSource) -> ReadTable:
 
 
 def _labels(source: BallotSource) -> dict[str, str]:
-    """Return the name of the item of each column: the part that a pattern's ``*`` stands for, or the column's name."""
+    """Return the name of each column's item: the part that matches a pattern's ``*``, or the column's name."""
     columns = source.reading.all("items")
     patterns = [name for name in source.given.all("items") if has_wildcards(name) and name not in columns]
     found = {}
@@ -285,14 +285,14 @@ def _read(
 
 
 def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
-    """Return what the weights, or the counts, of ballots sum to."""
+    """Return a text on the sum of the ballots' weights, or counts."""
     facts = table.collect(table.frame.select(pl.len(), pl.col(role).sum().alias("total")))
     rows, total = facts.row(0)
     return weight_text(source.applied.one(role), role, rows, total)
 
 
 def _ballot_count(source: BallotSource, ballots: pl.LazyFrame, *, places: bool) -> int:
-    """Return how many ballots there are, by the column ``low`` of their lowest places; note where that is not 1."""
+    """Return the number of ballots; note ballots whose lowest place, column ``low``, is not 1."""
     low = pl.col("low")
     facts = source.raw.collect(ballots.select(pl.len(), ((low != 1) & low.is_finite()).sum()))
     count, late = facts.row(0)

@@ -43,7 +43,7 @@ _KEY = "\0key"
 
 
 def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
-    """Return votes under the names of the schema of comparisons, with the reading as it was applied.
+    """Return votes in the schema of comparisons, with the reading as applied.
 
     Raises
     ------
@@ -74,7 +74,7 @@ _USED_BY = {
 
 
 def _refuse_unused(raw: RawTable, reading: Reading) -> None:
-    """Ask about a column that has a role, and is not read beside what says who won."""
+    """Raise a question about a column whose role is unused with this reading of outcomes."""
     for role, others in _USED_BY.items():
         if (name := reading.one(role)) and not any(map(reading.one, others)):
             what = f"{short_repr(name)} is the {role}, which is read beside {listed(list(others))} alone"
@@ -114,7 +114,7 @@ def votes_as_read(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
 
 
 def outcome_disagreement(raw: RawTable, reading: Reading, agree: Names) -> str:
-    """Return what is wrong where other columns do not say the same of who won; empty: they do.
+    """Return an error text if other columns contradict the outcome, or ``""``.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
 
 
 def _read_sides(votes: VoteSource) -> ReadTable:
-    """Return votes of two columns of items, and what says which of them won."""
+    """Return votes of two columns of items with columns of outcomes."""
     if votes.reading.one("winner"):
         votes.reading = with_sides(votes.raw, votes.reading)
     reading = votes.reading
@@ -227,7 +227,7 @@ def _read_sides(votes: VoteSource) -> ReadTable:
 
 
 def _refuse_no_flags(votes: VoteSource) -> None:
-    """Refuse a column of ties in which something else than true and false stands."""
+    """Raise for a value in a column of ties that is neither true nor false."""
     raw, name, out = votes.raw, votes.reading.one("tie"), votes.out
     bad = no_flag(votes.reading)
     if (found := first_row(raw, {name: bad if out is None else bad & ~out})) is not None:
@@ -236,7 +236,7 @@ def _refuse_no_flags(votes: VoteSource) -> None:
 
 
 def _outcomes(votes: VoteSource, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
-    """Return how many votes the left won, the right won, and neither did; cells that say nothing are refused."""
+    """Return the numbers of votes won by the left, by the right, and tied; unreadable cells raise an error."""
     lead, kept = pl.col(LEAD), ~pl.col(OUT)
     counts = votes.counted(
         pl.col(OUT),
@@ -259,7 +259,7 @@ def _outcomes(votes: VoteSource, outcome: VoteOutcome, gone: pl.Expr) -> dict[st
 
 
 def _refuse_one_sided(reading: Reading, counts: Mapping[str, int]) -> None:
-    """Ask where numbers never say that the right won: 0 and 1 may be flags, and a margin may be its size alone."""
+    """Raise a question if the right never wins: 0 and 1 may be flags, and a margin may be an absolute one."""
     role = outcome_roles(reading)[0]
     some = {"preference": counts["tie"] > 0, "margin": counts["left"] > 1}.get(role, False)
     if counts["right"] or not (some and counts["left"]):
@@ -279,7 +279,7 @@ def _refuse_one_sided(reading: Reading, counts: Mapping[str, int]) -> None:
 
 
 def _refuse_unread(votes: VoteSource, outcome: VoteOutcome, unread: int, against: int) -> None:
-    """Refuse the first row whose cells do not say who won, or whose column of ties says otherwise."""
+    """Raise for the first row with an unreadable outcome, or with a contradicting column of ties."""
     rows = [row for row in (unread, against) if row >= 0]
     if not rows:
         return
@@ -304,7 +304,7 @@ def _refuse_unread(votes: VoteSource, outcome: VoteOutcome, unread: int, against
 
 
 def _number_steps(reading: Reading, odd: str) -> list[str]:
-    """Return what to say of numbers that are written otherwise, or are words."""
+    """Return steps for numbers of another form, or words among numbers."""
     if forms := number_forms(odd, reading):
         return forms
     if odd.endswith("%") and reading.has("left_score"):
@@ -331,7 +331,7 @@ def _different(votes: VoteSource) -> pl.DataFrame:
 
 
 def _refuse_mirrored(votes: VoteSource, pairs: pl.DataFrame) -> None:
-    """Ask where each row has one of the same query, judge and time that says the same from the other side."""
+    """Raise a question if each row has a mirrored row of the same query, judge and time."""
     reading = votes.reading
     if reading.one("mirrored") or pairs["len"].sum() < 4 or not _are_mirrored(pairs, ()):
         return
@@ -352,7 +352,7 @@ def _refuse_mirrored(votes: VoteSource, pairs: pl.DataFrame) -> None:
 
 
 def _are_mirrored(counted: pl.DataFrame, beside: Sequence[str]) -> bool:
-    """Return whether of each vote as many rows stand there from one side as from the other."""
+    """Return whether each vote has equal numbers of rows from both sides."""
     turned = pl.col("left") > pl.col("right")
     even = counted.group_by(
         pl.min_horizontal("left", "right").alias("low"),

@@ -99,7 +99,7 @@ class Condition:
         return kept.drop(written.values()), read.select(*counts).collect(engine="streaming")
 
     def note(self) -> str:
-        """Return how many rows of all files are left.
+        """Return a note on the number of rows left in all files.
 
         Raises
         ------
@@ -256,7 +256,7 @@ def _strange(name: str, cast: pl.Expr) -> pl.Expr:
 
 
 def _trouble(expression: pl.Expr, types: Mapping[str, pl.DataType]) -> str:
-    """Return what Polars has against a condition on columns of some types; empty: nothing."""
+    """Return Polars' error on a condition on columns of some types, or ``""``."""
     try:
         pl.LazyFrame(schema=types).filter(expression).collect()
     except UNREADABLE as error:

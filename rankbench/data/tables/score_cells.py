@@ -80,7 +80,7 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
 
 @dataclass(frozen=True)
 class Ways:
-    """Metrics in which more is better, and less; and how many rows have each. Empty: no column names a metric."""
+    """Metrics to maximize and to minimize, with their numbers of rows; empty without a column of metrics."""
 
     more: tuple[str, ...] = ()
     less: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Ways:
 
     @classmethod
     def told(cls, raw: RawTable, layout: ScoreLayout) -> Ways:
-        """Return what the words of a reading say of the metrics of a table.
+        """Return the directions of a table's metrics by the words of its reading.
 
         Raises
         ------
@@ -146,7 +146,7 @@ def _laid_out(raw: RawTable, layout: ScoreLayout, facts: Facts, ways: Ways) -> R
 
 
 def _name(role: str, layout: ScoreLayout, facts: Facts) -> pl.Expr:
-    """Return the names that the columns of a role make, without those that are the same in all rows."""
+    """Return the names made of the columns of a role, without columns that are constant."""
     names = layout.reading.all(role)
     parts = []
     for name in [name for name in names if not facts.fixed[name]] or names[:1]:
@@ -197,13 +197,13 @@ def scores_of(frame: pl.DataFrame) -> TaskScores:
 
 
 def numbered_names(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the different names of a column in the order in which they first appear, and the number of each cell's."""
+    """Return the different names of a column in the order of first appearance, and each cell's index among them."""
     names = column.unique(maintain_order=True)
     return names.to_list(), column.replace_strict(names, pl.int_range(len(names), eager=True)).to_numpy()
 
 
 def _less(frame: pl.DataFrame) -> frozenset[str]:
-    """Return the tasks in which less is better."""
+    """Return the tasks with losses."""
     if "less" not in frame.columns:
         return frozenset()
     ways = frame.group_by("query_id", maintain_order=True).agg(pl.col("less").any(), all=pl.col("less").all())

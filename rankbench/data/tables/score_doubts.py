@@ -35,7 +35,7 @@ _CHANCE = 0.05
 
 
 def refuse_twice(raw: RawTable, reading: Reading, keys: pl.DataFrame, named: dict[str, str]) -> None:
-    """Ask where two rows are of one cell, and name the columns in which they differ.
+    """Raise a question if two rows are of one cell, naming the columns in which they differ.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _flat(raw: RawTable, names: Sequence[str]) -> list[str]:
 
 
 def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> None:
-    """Ask where a task has scores by several metrics: another metric for another system compares nothing.
+    """Raise a question if a task has scores by several metrics: systems would not be comparable.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
 
 
 def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:
-    """Ask about a number that stands apart from all others, of a task, of a system or of all: -1, 999.
+    """Raise a question about an outlying number of a task, of a system or of all: -1, 999.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[st
 
 
 def _perhaps_code(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which rows may have a code: a negative number, one of nines alone, or a huge one."""
+    """Return whether a row may have a code: a negative number, one of nines alone, or a huge one."""
     gone = np.isnan(values)
     least, most = np.where(gone, np.inf, values).min(axis=1), np.where(gone, -np.inf, values).max(axis=1)
     return np.asarray((least < 0) | np.isin(most, 10.0 ** np.arange(1, 16) - 1) | (most > 1e30))
@@ -315,7 +315,7 @@ def score_notes(scores: TaskScores) -> list[str]:
 
 
 def _against(scores: TaskScores) -> list[str]:
-    """Say which tasks order systems otherwise than the mean rank on the other tasks."""
+    """Return texts on tasks that order systems against the mean rank on the other tasks."""
     complete = np.asarray(scores.present.all(axis=1))
     tasks = [task for task, whole in zip(scores.tasks, complete, strict=True) if whole]
     if not 3 <= len(tasks) <= _COMPARED or len(scores.systems) < 4:
@@ -334,7 +334,7 @@ def _against(scores: TaskScores) -> list[str]:
 
 
 def _far_scores(scores: TaskScores) -> list[str]:
-    """Say which scores stand far apart from all others of their task, and which are 0 where no other is near."""
+    """Return texts on scores that are outliers in their task, and on zeros without near scores."""
     by_task = scores.values.transpose(1, 0, 2).reshape(len(scores.tasks), -1)
     ordered = np.sort(by_task, axis=1)  # missing ones are last
     count = (~np.isnan(ordered)).sum(axis=1)

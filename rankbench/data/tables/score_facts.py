@@ -130,7 +130,7 @@ class Facts:
         return found
 
     def missing(self) -> dict[str, int]:
-        """Return how many cells a word calls missing."""
+        """Return the number of cells with a word for missing."""
         count = sum(self.gone.values())
         return {"missing": count} if count else {}
 
@@ -173,12 +173,12 @@ def _cell_facts(name: str, layout: ScoreLayout, simple: frozenset[str]) -> dict[
 
 
 def _is_text(dtype: pl.DataType) -> bool:
-    """Return whether cells of a type are read as they are written."""
+    """Return whether cells of a type are texts."""
     return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
 
 
 def score_of(name: str, layout: ScoreLayout, simple: frozenset[str]) -> tuple[pl.Expr, pl.Expr]:
-    """Return the numbers of a column, null where there is none; and where a word calls a cell missing."""
+    """Return the numbers of a column, null if there is none, and whether a word calls a cell missing."""
     words, text = layout.reading.words.get("missing", ()), text_of(name)
     if name in simple:
         value = (text if _is_text(layout.schema[name]) else pl.col(name)).cast(pl.Float64, strict=False)
@@ -190,7 +190,7 @@ def score_of(name: str, layout: ScoreLayout, simple: frozenset[str]) -> tuple[pl
 
 
 def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> None:
-    """Ask what a cell says that is no number."""
+    """Raise a question about a cell that is no number."""
     cell = str(raw.collect(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars())).item())
     if name not in layout.cells:
         raise raw.at(at, InputError(f"{cell} is no name: {NOT_WHOLE}", column=name))

@@ -60,7 +60,7 @@ class ScoreLayout:
 
     @classmethod
     def told(cls, raw: RawTable, told: Reading) -> ScoreLayout:
-        """Return what a reading says of a table.
+        """Return the layout of a table by a reading.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class ScoreLayout:
         return replace(raw, frame=raw.frame.filter(every), header=0, locate=located, filtered=True)
 
     def left_out(self, raw: RawTable, rows: int) -> tuple[Reading, list[str]]:
-        """Return the reading, which ignores only what is there, and a note on the rows that are left out.
+        """Return the reading, without ignored names that do not occur, and a note on the rows left out.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class ScoreLayout:
         return self.reading.with_({"ignore": names}) if self.ignored else self.reading, note
 
     def _called(self, side: str, names: Sequence[str]) -> pl.Expr:
-        """Return where a task or a system is one of some names, or what a pattern means that is no name itself."""
+        """Return whether a task or a system is one of some names, or matches a pattern that is no name itself."""
         found = name_of(side).is_in(names)
         for name in filter(has_wildcards, names):
             there = pl.any_horizontal(name_of(one) == name for one in self.columns("system", "task")).any()
@@ -183,7 +183,7 @@ class ScoreLayout:
 
 
 def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -> str:
-    """Return what the names of the columns of scores are; empty: a row is one cell.
+    """Return the kind of names in the columns of scores; empty: a row is one cell.
 
     Raises
     ------

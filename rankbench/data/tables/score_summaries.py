@@ -120,7 +120,7 @@ def _blocks(n: int, rows: _Places) -> Iterator[tuple[_Places, _Places, _Places]]
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Sums over the first rows of a table, of the columns in which rows differ most.
+    """Sums over the first rows of a table, of the columns with the largest variation between rows.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class _Sums:
         return left
 
     def proportional(self, at: int) -> bool:
-        """Return whether all rows but one are proportional: what is so in one column is so in all."""
+        """Return whether all rows but `at` are proportional."""
         rows = np.nan_to_num(np.delete(self.some, at, axis=0)[: self.some.shape[1] * 4])
         noise = (max(float(self.unit.max()), 1e-12 * float(np.abs(rows).max())) / 2) * sum(np.sqrt(rows.shape))
         return bool(np.linalg.matrix_rank(rows, tol=noise) < 2)
@@ -200,7 +200,7 @@ def _rounding(unit: _Floats) -> _Floats:
 
 
 def _last_digits(numbers: _Floats) -> _Floats:
-    """Return the unit of the last digit with which the numbers of each row are written, shape (n,); 0: of no digit."""
+    """Return the unit of the last decimal of each row's numbers, shape (n,); 0 if they are not rounded."""
     unit = np.zeros(len(numbers))
     left = np.arange(len(numbers))
     for digits in range(_DIGITS):

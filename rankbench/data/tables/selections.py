@@ -66,7 +66,7 @@ class SelectionTable(TableKind):
         return read_lists(raw, reading) if reading.one("shown") else read_clicks(raw, reading)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
-        """Return what makes a check; see `TableKind.check`."""
+        """Return a factory of checks; see `TableKind.check`."""
         return partial(SelectionsCheck, raw, selections_schema(part="part" in raw.schema()))
 
     def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
@@ -81,7 +81,7 @@ _OTHER_LISTS = r"^\s*\[.*\]\s*$|,\s|^\S*,\S*$"
 
 
 class SelectionsCheck(TableCheck):
-    """Selections: something was shown, no item twice, and clicks are on positions that there are.
+    """Selections: items were shown, no item twice, and clicks are on existing positions.
 
     Lists may be written as texts with spaces between their entries, as CSV must.
     """

@@ -32,7 +32,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def _how() -> str:
-    """Return how times are written."""
+    """Return a text on valid forms of times."""
     return (
         "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or "
         f"with one (2024-01-31T12:00:00Z). Or read the log without its times ({option('columns', 'time=')})"
@@ -67,7 +67,7 @@ class TimeReading:
     pattern: str = ""
 
     def expression(self, name: str) -> pl.Expr:
-        """Return the times of a column; what is no such time is null."""
+        """Return the times of a column; other values become null."""
         if not self.pattern:
             column = pl.col(name)
             # NaN has no place in the order.
@@ -83,7 +83,7 @@ class TimeReading:
         return pl.when(fits).then(_moment(text, zoned=self.pattern == _ZONED)).cast(self.dtype)
 
     def refusal(self, given: object) -> str:
-        """Return what is wrong with a time that is not one of these; `given` is what stands there."""
+        """Return the error message for an unreadable time, `given`."""
         value = short_repr(given)
         if _LONG.match(str(given).strip()):
             return (
@@ -106,13 +106,13 @@ _NONE = TimeReading("", pl.Float64(), _NUMBER)
 
 
 def _text(name: str) -> pl.Expr:
-    """Return the column's texts; blank ones are missing, as CSV cannot always tell the two apart."""
+    """Return the column's texts; blank ones are missing, as CSV may not distinguish the two."""
     text = pl.col(name).cast(pl.String).str.strip_chars()
     return pl.when(text != "").then(text)
 
 
 def _held(text: pl.Expr, number: pl.Expr) -> pl.Expr:
-    """Return whether a float says what the text does: others next to it would become the same time."""
+    """Return whether a float equals its text; otherwise different times would be rounded to one."""
     digits = (
         text.str.replace(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0").str.strip_chars_end("0")
     )
@@ -120,7 +120,7 @@ def _held(text: pl.Expr, number: pl.Expr) -> pl.Expr:
 
 
 def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
-    """Return ISO date-times to the microsecond, in UTC if they have a zone; null where there is no such day or hour."""
+    """Return ISO date-times to the microsecond, in UTC if they have a zone; null for invalid days and hours."""
     whole = text.str.extract_groups(_ZONED if zoned else _LOCAL).struct
     day = pl.concat_str([whole.field(str(i)) for i in (1, 2, 3)], separator="-")
     clock = pl.concat_str([whole.field("4"), whole.field("5"), whole.field("6").fill_null("00")], separator=":")
@@ -137,7 +137,7 @@ def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
 
 
 def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
-    """Return what the times of a column are taken for: of texts, what the first one can be read as.
+    """Return the type of a column's times; texts are read as the first one can be.
 
     The check of the rows raises for the first one that is something else. Only where the first is a whole
     number is the column read for it, to see whether all of them are, or dates such as 20240131.

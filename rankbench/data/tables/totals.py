@@ -29,14 +29,14 @@ _IN_HUNDREDTHS, _SELDOM = 100, float(np.log(50))
 
 
 def is_kept(reading: Reading, name: str) -> bool:
-    """Return whether a reading says that a name is meant, though it looks like a total."""
+    """Return whether a reading keeps a name that looks like a total."""
     return any(fits(name, pattern) for pattern in reading.columns.get("keep", ()))
 
 
 def refuse_summary(
     reading: Reading, what: str, names: Sequence[str], values: NDArray[np.float64], leaving: Callable[[str], str]
 ) -> None:
-    """Ask about a name whose numbers are the mean or the sum of others', as they stand beside it.
+    """Raise a question about a name whose numbers are the mean or the sum of neighboring names'.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def refuse_totals(
 
 
 def _leaving(columns: Sequence[str] | None, name: str) -> str:
-    """Return how to leave a name out that columns hold."""
+    """Return a text on how to leave out a name in some columns."""
     if columns is None:
         return f"{option('where')} keeps other rows"
     if not columns:
@@ -152,7 +152,7 @@ def refuse_vote_totals(found: ReadTable) -> None:
 
 
 def _refuse_all(reading: Reading, cells: pl.DataFrame, key: str, what: str, columns: Sequence[str] | None) -> None:
-    """Ask about a name whose numbers are the sums, or the means, of those of all others, however small these are.
+    """Raise a question about a name whose numbers are the sums, or the means, of all others'.
 
     Means stand first or last. They may be rounded to two digits.
     """

@@ -70,7 +70,7 @@ class VoteOutcome:
 
 
 def outcome_roles(reading: Reading) -> tuple[str, ...]:
-    """Return the roles of a reading that say who won.
+    """Return the roles of a reading that hold the outcome.
 
     Raises
     ------
@@ -92,13 +92,13 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
 
 
 def outcome_of(reading: Reading) -> VoteOutcome:
-    """Return who won, of a table `with_numbers` and with two columns of items."""
+    """Return the outcome of votes in a table `with_numbers` and with two columns of items."""
     roles = outcome_roles(reading)
     return _OF[roles](reading)
 
 
 def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
-    """Return a table with the numbers that say who won as columns of their own, from which `outcome_of` goes on.
+    """Return a table with the outcomes' numbers as columns, for `outcome_of`.
 
     Polars takes seconds to plan a query in which a long expression stands in others again and again.
     """
@@ -119,7 +119,7 @@ def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
 
 
 def once_per_cell(frame: pl.LazyFrame, outcome: VoteOutcome) -> VoteOutcome:
-    """Return an outcome that is read once for each different cell, where one column of few texts says it.
+    """Return an outcome evaluated once for each different cell, if it is one column of few texts.
 
     Texts are few and rows are many: what words mean costs ten times as much as to look a cell up.
     """
@@ -285,7 +285,7 @@ _OF: dict[tuple[str, ...], Callable[[Reading], VoteOutcome]] = {
 
 
 def with_flag(outcome: VoteOutcome, reading: Reading) -> tuple[VoteOutcome, pl.Expr]:
-    """Return an outcome by words beside a column of ties, and where the two contradict each other."""
+    """Return an outcome by words with a column of ties, and whether the two contradict each other."""
     name = reading.one("tie")
     flag = pl.col(_number_of(name)) == 1
     said = text_of(outcome.columns[0])
@@ -297,7 +297,7 @@ def with_flag(outcome: VoteOutcome, reading: Reading) -> tuple[VoteOutcome, pl.E
 
 
 def no_flag(reading: Reading) -> pl.Expr:
-    """Return where the column of ties beside a winner is neither true, false nor empty."""
+    """Return whether the column of ties beside a winner is neither true, false nor empty."""
     name = reading.one("tie")
     return ~is_nothing(text_of(name)) & ~pl.col(_number_of(name)).is_in([0.0, 1.0]).fill_null(value=False)
 

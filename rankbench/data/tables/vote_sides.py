@@ -41,13 +41,13 @@ class SidePair(NamedTuple):
 
 
 def name_words(name: str) -> list[str]:
-    """Return the words that a column's name is made of, in small letters: ``[model, a]`` of ``modelA``."""
+    """Return the words in a column's name, in small letters: ``[model, a]`` of ``modelA``."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", "_", name.strip())
     return [part for part in re.split(r"[\W_]+", split.lower()) if part]
 
 
 def differing_words(left: str, right: str) -> tuple[str, str] | None:
-    """Return the one word in which two names of several words differ: a and b of model_a and model_b."""
+    """Return the one word that differs between two names of several words: a and b of model_a and model_b."""
     one, other = name_words(left), name_words(right)
     if len(one) != len(other) or len(one) < 2:
         return None
@@ -56,26 +56,26 @@ def differing_words(left: str, right: str) -> tuple[str, str] | None:
 
 
 def outcome_words(reading: Reading) -> set[str]:
-    """Return the words, in small letters, by which a column may say which side won; none without sides."""
+    """Return the words, in small letters, that a column may use for sides and ties; none without sides."""
     left, right = reading.one("left"), reading.one("right")
     named = (left.strip().lower(), right.strip().lower(), *(differing_words(left, right) or ()))
     return {"left", "right", *named, *TIES} if left and right else set()
 
 
 def side_of(meaning: str, reading: Reading) -> float | None:
-    """Return the side that a meaning of words is: 1 for the left, -1 for the right, 0 for a tie; else None."""
+    """Return the side of a meaning of words: 1 for the left, -1 for the right, 0 for a tie; else None."""
     sides = {"tie": 0.0, "left": 1.0, "right": -1.0}
     sides |= dict.fromkeys(reading.all("left"), 1.0) | dict.fromkeys(reading.all("right"), -1.0)
     return sides.get(meaning)
 
 
 def words_of_sides(reading: Reading) -> dict[str, tuple[str, ...]]:
-    """Return the words that mean columns, by column."""
+    """Return the words for columns, by column."""
     return {meaning: words for meaning, words in reading.words.items() if meaning not in MEANINGS[2:]}
 
 
 def with_sides(raw: RawTable, reading: Reading) -> Reading:
-    """Return the reading of a winner's column with its two columns of items, and the words that mean these.
+    """Return the reading of a winner's column with its two columns of items, and the words for these.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _ties(reading: Reading) -> tuple[str, ...]:
 
 
 def _candidates(raw: RawTable, reading: Reading) -> list[str]:
-    """Return the columns that may hold items: those without another role, of single values."""
+    """Return the columns that may hold items: columns of single values without another role."""
     taken = {name for role, names in reading.columns.items() if role not in ("left", "right") for name in names}
     schema = raw.schema()
     flat = [name for name, dtype in schema.items() if is_flat(dtype)]
@@ -165,13 +165,13 @@ def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Si
 
 
 def _says_who(reading: Reading) -> pl.Expr:
-    """Return where a winner's cell is no word for missing, and not blank: blanks are asked about later, with a row."""
+    """Return whether a winner's cell is neither a word for missing nor blank; blanks raise a question later."""
     said = text_of(reading.one("winner"))
     return ~says(said, reading.words.get("missing", ())) & ~is_nothing(said)
 
 
 def _first_votes(raw: RawTable, reading: Reading, names: Sequence[str]) -> pl.DataFrame:
-    """Return some columns of the first rows that say who won; also later ones, where these are all ties."""
+    """Return some columns of the first rows with an outcome; also later ones, if all of these are ties."""
     frame, said = raw.frame.select(names), _says_who(reading)
     first = frame.head(SAMPLED).filter(said).head(_SAMPLE).collect()
     decisive = said & ~says(text_of(names[0]), _ties(reading))
@@ -181,7 +181,7 @@ def _first_votes(raw: RawTable, reading: Reading, names: Sequence[str]) -> pl.Da
 
 
 def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
-    """Ask where winners and losers are words that name two other columns: 1 and 2 of ``player1`` and ``player2``.
+    """Raise a question if winners and losers are words for two other columns: 1 and 2 of ``player1`` and ``player2``.
 
     Raises
     ------
@@ -212,13 +212,13 @@ def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
 
 
 def _words(said: pl.Series) -> list[str]:
-    """Return different words, sorted; none where they are many."""
+    """Return different words, sorted; none if they are many."""
     words = said.unique().sort().to_list()
     return words if len(words) <= _MOST_WORDS else []
 
 
 def _named_by(words: Sequence[str], x: str, y: str, cells: pl.DataFrame) -> str:
-    """Return whether all words are names of two columns, or the part in which these differ; empty: neither."""
+    """Return ``columns`` if all words name two columns, ``parts`` if they are their differing parts, else ``""``."""
     low = {plain_word_of(word) for word in words}
     names, parts = {x.strip().lower(), y.strip().lower()}, set(differing_words(x, y) or ())
     if not low or len(names) < 2 or not (low <= names or low <= parts):
@@ -231,7 +231,7 @@ def _named_by(words: Sequence[str], x: str, y: str, cells: pl.DataFrame) -> str:
 
 
 def _worded(reading: Reading, pair: SidePair) -> Reading:
-    """Return the reading with the words that mean the two columns, where they are no names of items."""
+    """Return the reading with the words for the two columns, unless the words are names of items."""
     winner, sides, how = reading.one("winner"), (pair.left, pair.right), pair.hows[-1]
     words = pair.votes.select(text_of(winner)).to_series().unique().sort().to_list()
     own = [word.lower() for word in (*_ties(reading), *(words if how != "items" else []), *sides)]
@@ -255,7 +255,7 @@ def _worded(reading: Reading, pair: SidePair) -> Reading:
 
 
 def _no_words(raw: RawTable, reading: Reading) -> Unread:
-    """Return the question of what the words of a winner's column mean."""
+    """Return the question about the words of a winner's column."""
     winner, sides = reading.one("winner"), [reading.one("left"), reading.one("right")]
     said = text_of(winner)
     refuse_header(raw, winner)
@@ -276,7 +276,7 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
 
 
 def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
-    """Return the question of what words beside names of items mean; None: most rows do not name one of their items."""
+    """Return the question about words beside names of items; None: most rows do not name one of their items."""
     said = name_of(winner)
     odd = (said != name_of(sides[0])) & (said != name_of(sides[1])) & ~says(text_of(winner), TIES)
     counted = raw.collect(rows.group_by(said.alias("said"), odd.alias("odd")).len())
@@ -295,7 +295,7 @@ def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence
 
 
 def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
-    """Return the question of a winner who is one of the two items in other capitals; None: there is none."""
+    """Return the question about a winner whose name differs from an item's in capitals, or None."""
     said, left, right = text_of(winner), name_of(sides[0]), name_of(sides[1])
     low = said.str.to_lowercase()
     near = (low == left.str.to_lowercase()) | (low == right.str.to_lowercase())
@@ -310,5 +310,5 @@ def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[st
 
 
 def shown_items(items: Sequence[str]) -> str:
-    """Return how many items there are, and the first of them."""
+    """Return the number of items and the first ones as text."""
     return f"{len(items):,} items ({listed(list(items), 4)})"

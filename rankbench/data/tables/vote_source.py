@@ -67,7 +67,7 @@ class VoteSource:
         return self.reading.one(roles[0]), self.reading.one(roles[1])
 
     def settle(self, *names: str) -> None:
-        """Let ids be whole numbers where a program wrote them as floats, in columns that name the same things."""
+        """Read floats as whole numbers for ids, in columns that name the same things."""
         weights = [name for role in ("weight", "count") if (name := self.reading.one(role))]
         refuse_no_numbers(self.raw, weights)
         refuse_grouped(self.raw, weights, self.reading)
@@ -80,7 +80,7 @@ class VoteSource:
         self.raw = replace(self.raw, frame=frame)
 
     def left_out(self) -> dict[str, pl.Expr]:
-        """Return which rows are left out, by what is said of them, but for rows without an outcome."""
+        """Return whether a row is left out, by reason, except rows without an outcome."""
         reading, found = self.reading, dict[str, pl.Expr]()
         for name, words in reading.where.items():
             found[f"whose {short_repr(name)} is not {'|'.join(words)}"] = ~says(text_of(name), words)
@@ -104,7 +104,7 @@ class VoteSource:
 
     @property
     def out(self) -> pl.Expr | None:
-        """Rows that are left out; None: there are none."""
+        """Whether a row is left out; None if all are kept."""
         gone = self.left_out()
         return pl.any_horizontal(*gone.values()) if gone else None
 
@@ -120,7 +120,7 @@ class VoteSource:
         return replace(self, raw=replace(self.raw, frame=frame))
 
     def name(self, column: str) -> pl.Expr:
-        """Return a column of names: texts without blanks around them, other types as they are."""
+        """Return a column of names: texts without blanks around them, other types unchanged."""
         text = self.strip and self.raw.schema()[column] == pl.String
         return pl.col(column).str.strip_chars() if text else pl.col(column)
 
@@ -170,7 +170,7 @@ class VoteSource:
         return number_of(text_of(name), form_of(self.reading), errors=False)
 
     def wrong_number(self, role: str) -> pl.Expr:
-        """Return where a weight is no number from 0, or a count no whole one."""
+        """Return whether a weight is no number of at least 0, or a count is not whole."""
         value = self.number(role)
         good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
         return ~good.fill_null(value=False)
@@ -186,7 +186,7 @@ class VoteSource:
         return self.raw.at(row, Unread(f"{short_repr(cell)} is no {what}", step, code="number", column=name))
 
     def refuse_items(self, out: pl.Expr | None, items: Sequence[str]) -> None:
-        """Ask about names of items that say nothing, are flags, are alike, or stand in a third column too."""
+        """Raise a question about names of items that are missing, flags, alike, or in a third column too."""
         with self.raw.located():  # the names are known when the rows have been checked, or counted
             sides, missing = self.sides, {word.lower() for word in self.reading.words.get("missing", ())}
             if any(name.lower() in EMPTY and name.lower() not in missing for name in items):
@@ -200,7 +200,7 @@ class VoteSource:
             refuse_third(self.raw, sides, items, self.reading)
 
     def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
-        """Return the votes of some columns, with what goes with a vote beside them."""
+        """Return the votes of some columns, with the other columns of the schema."""
         roles = {role: names[0] for role, names in self.reading.columns.items() if names[0] and role != "ignore"}
         names = self.raw.schema().names()
         terms = covariate_terms(roles)

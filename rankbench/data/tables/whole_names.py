@@ -54,7 +54,7 @@ def with_whole_names(
 
 
 def _as_whole(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return whole numbers as texts without a point; of another number, or text, what it says."""
+    """Return whole numbers as texts without a point; other numbers and texts as texts."""
     value = pl.col(name)
     if not dtype.is_float():
         return value.cast(pl.String).str.replace(FLOAT_NAME, "$1")
