@@ -20,6 +20,7 @@ from rankbench.core.spec import Spec
 from rankbench.core.text import count_text, duration_text
 from rankbench.data.tables.covariates import parse_predictions
 from rankbench.errors import SpecError
+from rankbench.interfaces.cell import Split
 from rankbench.interfaces.reading import with_told
 from rankbench.logs.log_dataset import suite_of
 from rankbench.logs.log_filter import Filter
@@ -275,9 +276,10 @@ def _parts(made: Planned, contenders: pl.DataFrame, cost: Estimate) -> Iterator[
     "--bib", type=click.Path(dir_okay=False), help="Write BibTeX of the data and of cited works to this file."
 )
 @click.option("--trec", type=click.Path(file_okay=False), help="Write scores of items as TREC runs into this folder.")
+@click.option("--split", type=click.Choice(["held-out", "design"]), help="With --latex: tables of these units alone.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
-def report(directory: Path, out: Path | None, verbose: bool, **paper: str | None) -> Answer:
+def report(directory: Path, out: Path | None, verbose: bool, split: str | None, **paper: str | None) -> Answer:
     """Make leaderboards and figures again from stored rows, and publish them.
 
     Everything comes from the journal of the run in DIRECTORY, which may still be going on, or from the rows of a
@@ -285,8 +287,9 @@ def report(directory: Path, out: Path | None, verbose: bool, **paper: str | None
     compares their losses with the rows. Standard error lists contenders that were skipped, diverged, failed or left out
     of a figure.
     """
+    chosen: Split | None = "heldout" if split == "held-out" else "design" if split else None
     with heartbeat(f"report of {directory}"):
-        made = write(directory, out, PaperFiles(**paper))
+        made = write(directory, out, PaperFiles(**paper, split=chosen))
     files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]
     record = {"files": files, **made.headline.as_dict(), "notices": notices}
     return Answer(record, files, notices=made.notices, verbose=verbose)

@@ -29,6 +29,9 @@ SHAPES = {
 FEW_POINTS = 30
 """Points of a line that have markers of full size."""
 
+LEVEL = [6, 3]
+"""Dashes of a level."""
+
 LONGEST = 40
 """Letters of a line of words beside a plot: a phone's width has room for them."""
 
@@ -64,13 +67,15 @@ def chart_content(
     others = [plot for row in wide.plots for plot in row] if wide else plots
     marks = _marks(plots)
     names = {mark.name for mark in marks if not isinstance(mark, Dot)}
+    lines = {mark.name for mark in marks if isinstance(mark, Line)}
     rows = distinct((mark.row for mark in marks if isinstance(mark, Dot)), one_line)
     pairs = zip(marks, _marks(others), strict=True)
     differ = any(not np.array_equal(one.lower, other.lower, equal_nan=True) for one, other in pairs)
     series: list[JsonObject] = [{"name": row} for row in rows.values()]
     for name in (name for name in drawing.names if name in names):
         look = looks[name]
-        series.append({"name": shown[name], "color": look.color, "shape": SHAPES[look.marker], "dash": _dash(look)})
+        drawn = {"shape": SHAPES[look.marker], "dash": _dash(look)} if name in lines else {"shape": "", "dash": LEVEL}
+        series.append({"name": shown[name], "color": look.color, **drawn})
     return {
         "specs": [*_specs(drawing, looks, others, rows)],
         "columns": len(drawing.plots[0]),
@@ -357,7 +362,7 @@ class _Lines:
         }
         yield common | {
             "transform": [*_KEPT, _spoken("datum.series", "y")],
-            "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [6, 3]},
+            "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": LEVEL},
             "encoding": {**common["encoding"], **_SPOKEN, "y": value},
         }
 

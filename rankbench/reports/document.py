@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rankbench.core.text import csv_cell
+from rankbench.interfaces.cell import Split
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,26 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: columns, and rows with a text for each of them; a caption where no paragraph above it is one."""
+    """A table.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    rows : tuple of tuple of str
+        A text for each column.
+    caption : str
+        Its caption where no paragraph above it is one.
+    name : str
+        Name of its experiment, if it is of one alone.
+    split : Split or None
+        Split that it shows, if it is one alone.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
+    name: str = ""
+    split: Split | None = None
 
     @classmethod
     def from_rows(cls, columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str = "") -> Grid:
@@ -112,8 +128,9 @@ def _markdown_grid(grid: Grid) -> str:
     return "\n".join([head, marks, *("| " + " | ".join(row) + " |" for row in grid.rows)])
 
 
-def first_rows(grid: Grid, limit: int, file: str) -> list[Node]:
-    """Return a table of `limit` rows at most, and which CSV file has the others."""
+def first_rows(grid: Grid, limit: int, file: str, name: str = "", split: Split | None = None) -> list[Node]:
+    """Return a table of `limit` rows at most, of an experiment and a split, and which CSV file has the others."""
+    grid = replace(grid, name=name, split=split)
     left = len(grid.rows) - limit
     if left <= 0:
         return [grid]

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from rich.markdown import Markdown
 
 from rankbench.core.text import latex
+from rankbench.interfaces.cell import Split
 from rankbench.reports.document import Grid, Heading, Node, Paragraph, RowsLeftOut
 
 _ALIGN = {"left": "l", "center": "c", "right": "r"}
@@ -49,13 +50,20 @@ def latex_of(text: str) -> str:
     return "".join(found)
 
 
-def latex_tables(documents: Mapping[str, Sequence[Node]]) -> dict[str, bytes]:
-    """Return the tables of documents as LaTeX files by name: the heading that they stand under, and a number."""
+def latex_tables(documents: Mapping[str, Sequence[Node]], split: Split | None = None) -> dict[str, bytes]:
+    """Return the tables of documents as LaTeX files by name, of one split or of all.
+
+    A table of an experiment has its name; another one that of the heading it stands under. A number tells them apart.
+    """
     made: dict[str, bytes] = {}
     times = Counter[str]()
     for blocks in documents.values():
         for heading, caption, grid, rest in _tables(blocks):
-            section = re.sub(r"[^a-z0-9]+", "-", html.unescape(heading).lower())[:60].strip("-") or "table"
+            if split and grid.split not in (None, split):
+                continue
+            section = (
+                re.sub(r"[^a-z0-9]+", "-", (grid.name or html.unescape(heading)).lower())[:60].strip("-") or "table"
+            )
             times[section] += 1
             name = f"{section}-{times[section]}"
             made[f"{name}.tex"] = _table(name, " ".join(filter(None, (caption, rest))), grid).encode()

@@ -19,7 +19,7 @@ from rankbench.core.text import count_text, one_line
 from rankbench.drawing.looks import ON_PAPER
 from rankbench.errors import StoreError, option
 from rankbench.html.page import WEB_PAGE
-from rankbench.interfaces.cell import FAILURES
+from rankbench.interfaces.cell import FAILURES, Split
 from rankbench.reports.claims_section import claims_in_short, contrast_rows
 from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
@@ -135,17 +135,20 @@ class PaperFiles:
         File of BibTeX: rankbench, the data, and the works that contenders, losses and protocols cite.
     trec : path, optional
         Folder of TREC runs and qrels; see `rankbench.reports.trec_files.trec_files`.
+    split : {"design", "heldout"}, optional
+        Split whose tables LaTeX gets; by default all tables.
     """
 
     latex: Path | str | None = None
     figures: Path | str | None = None
     bib: Path | str | None = None
     trec: Path | str | None = None
+    split: Split | None = None
 
     def contents(self, pages: Pages, results: StoredResults) -> dict[Path, bytes]:
         """Return what is to be written, by path."""
         folders: list[tuple[Path | str | None, Callable[[], Mapping[str, bytes]]]] = [
-            (self.latex, lambda: latex_tables(pages.documents)),
+            (self.latex, lambda: latex_tables(pages.documents, self.split)),
             (self.figures, lambda: pictures_of(pages, ON_PAPER, folder="")),
             (self.trec, lambda: trec_files(results)),
         ]

@@ -81,7 +81,8 @@ def intervals_tables(sampler: Sampler, race: Race, rows: Sequence[Standing]) -> 
     source, parts = sampler.source, list[Node]()
     for split, group in groupby(rows, key=lambda row: row.split):
         parts.append(Paragraph(f"{_title(sampler, race, split)}, {metric_title(source.metric(sampler.metrics[0]))}"))
-        parts += first_rows(_standings(list(group), sampler.experiment.baseline, source), MOST_ROWS, "leaderboard.csv")
+        table = _standings(list(group), sampler.experiment.baseline, source)
+        parts += first_rows(table, MOST_ROWS, "leaderboard.csv", sampler.experiment.name, split)
     return parts
 
 
@@ -145,7 +146,10 @@ def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
             lines.append([markdown(arm.label), *values])
         columns = [Column("contender"), *(Column(markdown(unit), "right") for unit in units)]
         title = Paragraph(f"{_title(sampler, race, split)}, {code(metric)}")
-        parts += [title, *first_rows(Grid.from_rows(columns, lines), MOST_ROWS, "units.csv")]
+        parts += [
+            title,
+            *first_rows(Grid.from_rows(columns, lines), MOST_ROWS, "units.csv", sampler.experiment.name, split),
+        ]
     return parts
 
 
@@ -156,7 +160,7 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
         done = [arm for arm in race.arms if arm.done]
         for arm in done[:1]:
             parts.append(Paragraph(f"{_title(sampler, race, split)}, **{markdown(arm.label)}**"))
-            parts += first_rows(item_table(sampler, arm, split), MOST_ROWS, "units.csv")
+            parts += first_rows(item_table(sampler, arm, split), MOST_ROWS, "units.csv", sampler.experiment.name, split)
         marks = rf"\*: may be first, by comparisons with the best (95%). {FEWER_FIRST}"
         lines = [marks] * (MAY_BE_FIRST in sampler.metrics)
         lines += [

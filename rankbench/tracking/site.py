@@ -59,9 +59,10 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
             page, words, beside = folder_page(folder)
         pages[f"{name}.html"] = in_site(page, INDEX, name, beside)
         tables |= {f"{name}/{file}": data for file, data in beside.items()}
-        entries.append(_entry(f"{name}.html", len(pages[f"{name}.html"]), words))
+        entries.append(_entry(f"{name}.html", words))
     pages[SUBMIT] = in_site(page_bytes(Page("Submit a result", _how_to_submit())), INDEX)
-    contents = "\n\n".join(["# Results", *entries, f"[Submit a result]({SUBMIT})"])
+    table = "\n".join(["| | question | answer | data |", "|---|---|---|---|", *entries])
+    contents = "\n\n".join(["# Results", table, f"[Submit a result]({SUBMIT})"])
     pages[INDEX] = page_bytes(Page("Results", contents))
     written = [str(replace_file(out / name, data)) for name, data in (pages | tables).items()]
     return Answer({"files": written}, written)
@@ -110,11 +111,13 @@ def folder_page(folder: Path) -> tuple[bytes, str, dict[str, bytes]]:
     raise InputError(f"{folder}: it holds neither results nor a history, nor one page alone that rankbench wrote")
 
 
-def _entry(page: str, size: int, words: str) -> str:
-    """Return a result's entry in the index: its title, and what its page says before the first table or figure."""
+def _entry(page: str, words: str) -> str:
+    """Return a row of the index: a link, the question, the answer, and whether data are real or simulated."""
     title, _, rest = words.partition("\n")
-    text = re.split(r"^(?=\||!|## )", rest, maxsplit=1, flags=re.MULTILINE)[0].strip()
-    link, name = quote(page), markdown(page.removesuffix(".html"))
-    text = text.replace("](details.md)", f"]({link}#details)").replace("](details.md#", f"]({link}#")
-    large = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    return f"## {name}\n\n**{title.removeprefix('# ')}**\n\n{text}\n\n[Open the page]({link}) ({large})"
+    said = [line for line in re.split(r"^(?=\||!|#)", rest, maxsplit=1, flags=re.MULTILINE)[0].splitlines() if line]
+    kind, question = "", title.removeprefix("# ")
+    if said and (found := re.fullmatch(r"\*\*([A-Z][^*]*)\.\*\* ?(.*)", said[0])):
+        kind, question, said = found[1], found[2] or question, said[1:]
+    answer = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(one.removeprefix("- ") for one in said[:1]))
+    cells = f"[{markdown(page.removesuffix('.html'))}]({quote(page)})", question, answer, kind.lower()
+    return f"| {' | '.join(cells)} |"

@@ -115,6 +115,15 @@ def test_the_first_table_says_what_its_means_are(tmp_path: Path) -> None:
     assert "details" not in caption[1]
 
 
+def test_tables_have_the_names_of_experiments_and_one_split_can_be_chosen(tmp_path: Path) -> None:
+    with open_results(synthetic.write(tmp_path, [synthetic.drawn()])) as results:
+        documents = pages_of(results).documents
+    made = {split: latex_tables(documents, split) for split in (None, "design", "heldout")}
+    own = {split: [data for name, data in one.items() if name.startswith("figure-3-")] for split, one in made.items()}
+    assert len(own["design"]) == len(own["heldout"]) == len(own[None]) / 2 > 0
+    assert all(b"held-out" not in data.lower() for data in own["design"])
+
+
 def test_headings_are_narrow_and_all_different() -> None:
     titles = ("contender", "over queries and repetitions", "minus a", "over queries and repetitions", "`a b c d e f g`")
     grid = Grid.from_rows([Column(title) for title in titles], [["1", "2", "3", "4", "5"]])

@@ -85,7 +85,7 @@
     for (const [key, value] of [["width", 50], ["height", 14], ["aria-hidden", "true"]]) drawn.setAttribute(key, value);
     const stroke = {stroke: one.color, "stroke-width": 2, fill: "none"};
     part("line", {x1: 0, x2: 50, y1: 7, y2: 7, "stroke-dasharray": one.dash.join(" "), ...stroke});
-    part("path", {d: outline, transform: "translate(25,7)", ...stroke});
+    if (one.shape) part("path", {d: outline, transform: "translate(25,7)", ...stroke});
     return drawn;
   };
   const chosen = new WeakMap();
@@ -287,7 +287,7 @@
     DataTable.type("number", {order: {pre: place, asc: by(1), desc: by(-1)}});
   }
   let standings;
-  const MOST_PRINTED = 200;
+  const MOST_PRINTED = 200, FEW_ROWS = 15;
   const enhance = (table, title) => {
     const head = [...table.tHead.rows[0].cells], wide = table.closest(".wide");
     if (table.matches(".md")) {
@@ -300,8 +300,10 @@
     const numeric = head.map(cell => cell.classList.contains("n")), titles = head.map(cell => cell.textContent);
     const places = wanted => head.flatMap((cell, at) => wanted(cell) ? [at] : []);
     const later = places(cell => "more" in cell.dataset);
+    // A reader sees all of a small table at once.
+    const few = table.tBodies[0].rows.length < FEW_ROWS, nothing = {topStart: null, topEnd: null, bottomStart: null, bottomEnd: null};
     const grid = new DataTable(table, {
-      order: [], pageLength: 25, autoWidth: false, lengthMenu: [25, 100, -1],
+      order: [], pageLength: 25, autoWidth: false, lengthMenu: [25, 100, -1], ...few ? {layout: nothing} : {},
       paging: table.tBodies[0].rows.length > 25,
       columnDefs: [
         {targets: later, className: "more"},
@@ -343,6 +345,7 @@
       table.classList.add("less");
       filters.append(labelled("all columns", all));
     }
+    if (few) return;
     const copied = make("p", undefined, {class: "copy"}), told = make("span", undefined, {role: "status"});
     // Programs read numbers: as the file has a p below its digits, and without commas and words.
     const plain = text => text.replace(/^< .*/, "0.000000").replace(/(\d),(?=\d{3})/g, "$1").replace("not determined", "");

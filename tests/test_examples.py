@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from amounts import part_of
 from click.testing import CliRunner
 from generated import component_pages
 from sybil import Document, Example
@@ -25,7 +26,6 @@ from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
 from rankbench.cli import main
 from rankbench.plugin.registry import KINDS
-from rankbench.testing.scaffold import PLUGIN_KINDS, write_plugin
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("tutorials", "how-to", "reference", "explanation")
@@ -87,7 +87,7 @@ def executed(example: Example) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", part_of(PAGES), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_pages_show_what_commands_print(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("leaderboards").symlink_to(ROOT / "leaderboards")
@@ -129,28 +129,3 @@ def test_components_say_when_to_prefer_them_and_have_an_example(kind: str) -> No
         if not (advised and "Examples\n" in said):
             lacking.append(name)
     assert lacking == []
-
-
-SITE, SPHINX = ROOT / "build" / "docs", ROOT / "build" / "sphinx"
-
-
-@pytest.mark.skipif(not SITE.is_dir(), reason="make docs builds the site")
-def test_pages_show_formulas_and_load_nothing_from_elsewhere() -> None:
-    pages = {path.stem: path.read_text(encoding="utf-8") for path in SITE.rglob("*.html")}
-    loads = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=["'](?:https?:)?//""")
-    assert [name for name, text in pages.items() if loads.search(text)] == []
-    assert re.search(r"<mfrac>.*<munder><mo>∑</mo>", pages["budgeted"], re.S)
-
-
-@pytest.mark.skipif(not SPHINX.is_dir(), reason="make docs installs Sphinx")
-@pytest.mark.parametrize("kind", PLUGIN_KINDS)
-def test_the_pages_of_a_new_plugin_are_built(kind: str, tmp_path: Path) -> None:
-    plugin = write_plugin(f"rankbench-made-{kind}", kind, tmp_path)
-    paths = os.pathsep.join([str(plugin), str(SPHINX)])
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "docs", "build/docs"]
-    done = subprocess.run(
-        command, cwd=plugin, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    page = (plugin / "build" / "docs" / "index.html").read_text(encoding="utf-8")
-    assert f"rankbench_made_{kind}" in page
