@@ -72,7 +72,7 @@ class LogAxis:
         return cls(places)
 
     def labeled(self, length: float) -> list[float]:
-        """Return the values whose words fit beside one another on so many inches; zero and infinity are among them."""
+        """Return the values whose labels fit side by side on so many inches, always with zero and infinity."""
         inner = sorted(value for value in self.places if 0 < value < math.inf)
         letters = {value: len(re.sub(r"\\cdot |[${}^]", "", _tick_label(value, inner))) for value in inner}
         spaced = inner[:1]
@@ -83,7 +83,7 @@ class LogAxis:
         return [value for value in self.places if value in spaced or value in (0.0, math.inf)]
 
     def ticks(self, axes: Axes, columns: int = 1) -> None:
-        """Put a tick at every value, in one of so many columns; words that would touch those before are left out."""
+        """Put a tick at every value, in one of so many columns; labels that would touch earlier ones are left out."""
         inner = sorted(value for value in self.places if 0 < value < math.inf)
         shown = self.labeled(axes.figure.bbox.width / axes.figure.dpi / columns - BESIDE)
         axes.set_xticks([self.places[value] for value in shown], [_tick_label(value, inner) for value in shown])
@@ -249,7 +249,7 @@ def _level(axes: Axes, level: Level, title: str, style: Look) -> None:
 
 
 def _scales(drawing: Drawing, grids: Sequence[NDArray[Any]]) -> None:
-    """Give plots that stand for each other the same scales; values have a logarithmic one if all means are positive."""
+    """Give small multiples the same scales; values have a logarithmic one if all means are positive."""
     places = [[axes for axes in column] for column in zip(*(grid.flat for grid in grids), strict=True)]
     if drawing.y_scale == "log":
         by_row = [[axes for grid in grids for axes in grid[r]] for r in range(len(drawing.plots))]
@@ -291,7 +291,7 @@ def _rows_of_dots(drawing: Drawing) -> Canvas:
 
 
 def _dots(axes: Axes, plot: Plot, shown: Mapping[str, str]) -> None:
-    """Draw dots, all alike: rows have their names beside them, and eight colors would come again among many rows."""
+    """Draw dots in one color: rows are named, and eight colors would recur among many rows."""
     dots, color = plot.dots, COLORS[0]
     if plot.zero:
         axes.axvline(0.0, color=ZERO, linewidth=0.8)
@@ -313,14 +313,14 @@ def _dots(axes: Axes, plot: Plot, shown: Mapping[str, str]) -> None:
 
 
 def _short(names: Iterable[str]) -> dict[str, str]:
-    """Return names cut to a length, those as they are that would be alike."""
+    """Return names cut to a length, except names that would look alike."""
     full = titles(names)
     cut = shortened(full.values(), LONGEST)
     return {name: cut[text] for name, text in full.items()}
 
 
 class TitledDrawing(NamedTuple):
-    """A figure that stands alone, under a title of a few lines.
+    """A figure by itself, under a title of a few lines.
 
     Attributes
     ----------

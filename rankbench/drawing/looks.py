@@ -38,7 +38,7 @@ class MissingLettersWarning(UserWarning):
 
 @contextmanager
 def missing_letters_told() -> Iterator[None]:
-    """Say once, at the end, which letters were drawn as boxes; all other warnings are given as they came."""
+    """Warn once, at the end, of letters drawn as boxes; pass other warnings on."""
     letters: dict[str, None] = {}
     fonts = ""
     with warnings.catch_warnings(record=True) as caught:
@@ -104,7 +104,7 @@ class Look:
 
 
 def look(index: int) -> Look:
-    """Return the look of the series number `index`, 0 to 255: no two are alike.
+    """Return the look of the series number `index`, 0 to 255, all different.
 
     The first eight have colors and markers of their own. Any two of the first sixteen differ in two of color,
     marker and dashes, also in gray print; the first 64 also without dashes, as dots.
@@ -115,7 +115,7 @@ def look(index: int) -> Look:
 
 
 def gray(index: int) -> Look:
-    """Return the look of a line that others are held against, 0 to `GRAYS` - 1, no two alike."""
+    """Return the look of a line for comparison, 0 to `GRAYS` - 1, all different."""
     turn = index // len(_DASHES)
     return Look("#777777", _MARKERS[turn - 1] if turn else "", _DASHES[(index + 1) % len(_DASHES)])
 
@@ -127,12 +127,12 @@ def safe(text: str) -> str:
 
 
 def titles(names: Iterable[str]) -> dict[str, str]:
-    """Return what a figure calls each name: different names differently."""
+    """Return the label of each name in a figure: different labels for different names."""
     return {name: safe(shown) for name, shown in distinct(names, one_line).items()}
 
 
 def pages(canvas: Canvas, count: int) -> list[Canvas | SubFigure]:
-    """Return the parts of a figure of small multiples, one under the other; all of it, if there is one part."""
+    """Return the parts of a figure of small multiples from top to bottom, or the figure if it has one part."""
     if count <= 1:
         return [canvas]
     parts = np.atleast_1d(np.asarray(canvas.subfigures(count, 1)))
@@ -171,7 +171,7 @@ def _folded(name: str, width: int = 48) -> str:
 
 
 def equal_limits(panels: Sequence[Axes]) -> None:
-    """Give panels that stand for each other the same limits."""
+    """Give panels of small multiples the same limits."""
     for axis in ("x", "y"):
         limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]
         for axes in panels:
@@ -255,7 +255,7 @@ _GROUP = 8
 
 
 def groups(series: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return which series share a panel: all of up to sixteen, else groups of up to eight, alike in size."""
+    """Return the series of each panel: all of up to sixteen, else groups of up to eight of similar size."""
     if len(series) <= TOGETHER:
         return [tuple(series)]
     count = -(-len(series) // _GROUP)
