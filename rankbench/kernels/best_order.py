@@ -199,7 +199,7 @@ def _averaged(lead: NDArray[np.float64], tied: float) -> NDArray[np.float64]:
 
 @declared()
 def _halves(lead: Matrix, first: int, last: int) -> Matrix:
-    """Return what placing each item after a set of the items first..last-1 contradicts."""
+    """Return the lead contradicted by placing each item after a set of the items first..last-1."""
     n = lead.shape[0]
     table = np.zeros((n, 1 << (last - first)))
     for i in range(n):

@@ -64,7 +64,7 @@ _SCALARS: dict[Any, Any] = {
 
 
 def annotated_signatures(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """Return the signatures that annotations declare: one, or one for each of the types that an array may have."""
+    """Return the signatures in annotations: one, or one for each type that an array may have."""
     made = _alternatives(get_type_hints(function, include_extras=True))
     return tuple(result(*arguments) for *arguments, result in made)
 
@@ -148,7 +148,7 @@ def _listed(of: Any, members: Iterable[Any]) -> Any:
 
 @cache
 def _made_for(of: Any) -> tuple[Any, Any]:
-    """Return what makes a list of a type, and its append, compiled for that type.
+    """Return functions that make a list of a type and append to it, compiled for that type.
 
     Each is a copy with a name for the type, which numba caches in a file of its own: processes that
     add two signatures to one file at the same time could find the machine code of the other one.
@@ -178,13 +178,13 @@ Formula = Callable[..., Any]
 
 @cache
 def jitable(formula: Formula) -> Formula:
-    """Return a formula as it is; compiled functions may call it from now on."""
+    """Register a formula so that compiled functions may call it, and return it."""
     register_jitable(formula)
     return formula
 
 
 def looped(loop: Formula, signature: Any, **formulas: Formula) -> Any:
-    """Return a loop compiled with formulas in the place of what it calls by these names.
+    """Return a loop compiled with formulas in place of its callees of these names.
 
     Parameters
     ----------

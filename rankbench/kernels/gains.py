@@ -35,7 +35,7 @@ from rankbench.kernels.declared import Vector, declared, jitable
 
 @declared()
 def padding(m: int) -> int:
-    """Return how many floats `sort_descending` needs for m values: a power of two, at least 8."""
+    """Return the number of floats that `sort_descending` needs for m values: a power of two, at least 8."""
     n = 8
     while n < m:
         n *= 2
@@ -73,7 +73,7 @@ def _sort_eights(v: Vector, n: int) -> None:
 
 @declared()
 def _merge_eights(v: Vector, n: int) -> None:
-    """Take the last three steps of a merge, distances 4, 2 and 1, in registers."""
+    """Do the last three steps of a merge, distances 4, 2 and 1, in registers."""
     for c in range(0, n, 8):
         x0, x1, x2, x3, x4, x5, x6, x7 = v[c], v[c + 1], v[c + 2], v[c + 3], v[c + 4], v[c + 5], v[c + 6], v[c + 7]
         a0, a4, a1, a5 = _high(x0, x4), _low(x0, x4), _high(x1, x5), _low(x1, x5)

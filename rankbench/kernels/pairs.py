@@ -255,7 +255,7 @@ def number_rows(first: ReadIndex, second: ReadIndex, begin: int, end: int, place
 def sum_rows(
     first: ReadIndex, second: ReadIndex, pair: ReadIndex, outcomes: ReadMatrix, begin: int, end: int, cells: Matrix
 ) -> None:
-    """Add rows ``begin:end`` to their pairs: what the smaller item won, what the larger one did, ties; shape (3, P)."""
+    """Add rows ``begin:end`` to their pairs: wins of the smaller item, of the larger one, ties; shape (3, P)."""
     for row in range(begin, end):
         r = np.uint64(row)
         e, turned = np.uint64(pair[r]), np.uint64(first[r] > second[r])

@@ -115,7 +115,7 @@ def below(state: SeedState, bound: int) -> int:
 
 @declared()
 def fill_below(state: SeedState, bound: int, out: Rows) -> None:
-    """Write what as many calls of `below` return, in half of the time: the state stays in registers between them.
+    """Write the results of repeated calls of `below`, in half of the time: the state stays in registers.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ _BLOCK = 512
 
 @declared()
 def draw_units(state: SeedState, times: Rows) -> None:
-    """Draw as many units as there are; add to `times`, (G,), how often each was drawn."""
+    """Draw G units with replacement; add each unit's number of draws to `times`, (G,)."""
     units, block = len(times), np.empty(_BLOCK, np.int64)
     for first in range(0, units, _BLOCK):
         some = block[: min(_BLOCK, units - first)]
@@ -160,7 +160,7 @@ def draw_units(state: SeedState, times: Rows) -> None:
 def draw_cells(
     states: States, units: int, starts: ReadRows, cells: ReadIndex, weights: ReadVector, work: Vector, sums: DrawnSums
 ) -> None:
-    """Draw the units that `draw_units` draws, resample by resample, and sum what they said as they are drawn.
+    """Draw the units of `draw_units`, resample by resample, and sum their cells as they are drawn.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def sum_lanes(
     tile: Vector,
     sums: DrawnSums,
 ) -> None:
-    """Sum what units said about some pairs, times how often they were drawn, unit by unit in their order.
+    """Sum the units' cells of some pairs, times their numbers of draws, unit by unit in their order.
 
     Some cells are summed at a time, for `LANES` resamples, in a tile that stays in the processor's cache: where units
     say much and there are many pairs, every addition would wait for memory otherwise.
