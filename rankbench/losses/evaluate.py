@@ -155,7 +155,7 @@ def _writable(array: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a view that a loss cannot write to: what it writes for one contender is not the next one's truth."""
+    """Return a read-only view, so that a loss cannot change the truth for the next contender."""
     view = np.ascontiguousarray(array, np.float64).view()
     view.flags.writeable = False
     return view

@@ -59,7 +59,7 @@ class PairwiseDisagreement(Loss):
         return (0.0, 1.0) if self.normalize else self.range
 
     def value(self, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
-        """Return the loss of one query; nan if alpha holds a nan, 0 if there are no preferences.
+        """Return the loss of one query; nan if alpha holds a nan, 0 without preferences.
 
         Parameters
         ----------

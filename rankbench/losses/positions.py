@@ -20,7 +20,7 @@ from rankbench.kernels import Kernel
 
 
 class NDCGFamily(Loss):
-    r"""Base of normalized discounted losses: a subclass says what G and F are.
+    r"""Base of normalized discounted losses: a subclass defines G and F.
 
     .. math:: L(\alpha, s) = 1 - \frac{1}{Z(s)} \sum_{j=1}^m \frac{G(s_j)}{F(\pi_\alpha(j))},
               \qquad Z(s) = \max_{\alpha'} \sum_{j=1}^m \frac{G(s_j)}{F(\pi_{\alpha'}(j))}
@@ -120,7 +120,7 @@ class NDCG(NDCGFamily):
     cutoff: Cutoff = Field(default=math.inf, description="Last position that counts; inf: all.")
 
     def bounds(self) -> tuple[float, float]:
-        """Return [0, 1] for ``exp``, whose gains are positive; else nothing bounds it above."""
+        """Return [0, 1] for ``exp``, whose gains are positive; else no upper bound."""
         return (0.0, 1.0) if self.gain == "exp" else self.range
 
     def gain_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -199,7 +199,7 @@ def _compiled_of_top(gain: GainName, discount: DiscountName | None, cutoff: floa
 
 
 class ERRFamily(Loss):
-    r"""Base of expected reciprocal rank losses: a subclass says what G and F are.
+    r"""Base of expected reciprocal rank losses: a subclass defines G and F.
 
     .. math:: L(\alpha, s) = 1 - \sum_{i=1}^m \frac{1}{F(i)} G(s_{\pi_\alpha^{-1}(i)})
               \prod_{j=1}^{i-1} \left(1 - G(s_{\pi_\alpha^{-1}(j)})\right)

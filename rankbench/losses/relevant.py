@@ -25,7 +25,7 @@ TREC = "trec_eval, github.com/usnistgov/trec_eval"
 
 
 class RelevanceFamily(Loss):
-    """Base of losses that are one minus a share of relevant items; where nothing is relevant they are 1.
+    """Base of losses that are one minus a share of relevant items; without relevant items they are 1.
 
     An item is relevant from a grade on. Items that tie in alpha get the exact mean over all their orders.
     """

@@ -107,7 +107,7 @@ def above_only(values: ReadVector, least: float, chosen: Rows) -> int:
 
 @declared(inline="always")
 def above(values: ReadVector, least: float, k: int, chosen: Rows) -> int:
-    """Write the indices of the values that reach `least`; without those equal to it where k are above it.
+    """Write the indices of the values of at least `least`; equal ones may be left out if k are above it.
 
     Returns how many they are. `chosen` has shape (m + 1,).
     """

@@ -75,7 +75,7 @@ def ndcg(alpha: Vector, scores: Vector, params: Vector, work: Vector) -> float:
 
 @declared(RANKED)
 def ranked_ndcg(ranked: Vector, ends: Rows, best: Vector, zero: bool, params: Vector, work: Vector) -> float:
-    """Return what `ndcg` does, up to rounding, for a cutoff of at most ``len(best)`` or m."""
+    """Return the value of `ndcg`, up to rounding, for a cutoff of at most ``len(best)`` or m."""
     if zero:
         return 0.0
     code, top = int(params[0]), int(min(params[2], float(best.shape[0])))
@@ -143,7 +143,7 @@ def disagreement(alpha: Vector, adjacency: Matrix, params: Vector, work: Vector)
 
 
 def err_params(gain: SatisfactionName, top: float, discount: DiscountName, cutoff: float) -> NDArray[np.float64]:
-    """Return what `gain_params` does with the code of G in front and its largest grade at the end."""
+    """Return `gain_params` with the code of G first and its largest grade last."""
     params = gain_params("identity", discount, cutoff)
     params[0] = SATISFACTION_CODES[gain]
     return np.append(params, top)
@@ -168,7 +168,7 @@ def fail_together(fails: Vector, longest: int, still: Vector) -> None:
 
 @declared(LOSS)
 def err(alpha: Vector, scores: Vector, params: Vector, work: Vector) -> float:
-    """Return one minus the expected reciprocal rank; nan if alpha has one.
+    """Return one minus the expected reciprocal rank; nan if alpha has a nan.
 
     `params` come from `err_params`. Positions after the cutoff are not visited.
     """
@@ -208,7 +208,7 @@ def err(alpha: Vector, scores: Vector, params: Vector, work: Vector) -> float:
 
 @declared(RANKED)
 def ranked_err(ranked: Vector, ends: Rows, best: Vector, zero: bool, params: Vector, work: Vector) -> float:
-    """Return what `err` does, up to rounding, for a cutoff of at most ``len(best)`` or m."""
+    """Return the value of `err`, up to rounding, for a cutoff of at most ``len(best)`` or m."""
     code, grade = params[0], params[params.shape[0] - 1]
     top = int(min(params[2], float(best.shape[0])))
     seen, found = 1.0, 0.0
