@@ -212,7 +212,7 @@ def _small(asked: Question, law: Law, searched: dict[str, Any]) -> Certificate:
 
 
 def _smallest(asked: Question, law: Law) -> Law:
-    """Return a law with a violation that a person can follow: one of few edges, or one made of `law`."""
+    """Return a law with a violation that is easy to follow: a law of few edges, or one made from `law`."""
     merge = asked.loss.graphs and isinstance(asked.surrogate, PairwiseSurrogate) and asked.surrogate.linear
     exact = asked.exact(law)
     if asked.loss.graphs and asked.items > 2 and exact is not None and not exact.linear_pieces:

@@ -91,7 +91,7 @@ class Calibration:
 
     @property
     def consistent(self) -> bool | None:
-        """True if H(eps) > 0 for all eps > 0 (Proposition 1), False if not; None if nothing decides it."""
+        """True if H(eps) > 0 for all eps > 0 (Proposition 1), False if not; None if undecided."""
         return False if self.zero else True if self.exact or self.theorem else None
 
     @property

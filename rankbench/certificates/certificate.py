@@ -28,14 +28,14 @@ NOISE_WORDS = {"low": "low noise", "dag": "mean preferences without cycles", "an
 
 
 def noise_words(noise: str, graphs: bool) -> str:
-    """Return a class of noise in words; of grades there is one."""
+    """Return a description of a class of noise; grades have a single one."""
     if noise == "independent":
         return "any distribution of grades that are independent between items"
     return NOISE_WORDS[noise] if graphs else "any distribution of grades"
 
 
 def law_from_json(written: object, items: int) -> Law:
-    """Read a law as the checker reads that of a certificate; whole numbers may stand without quotes.
+    """Read a law as the checker reads a certificate's; whole numbers may be without quotes.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def difference_edges(law: Law) -> dict[tuple[int, int], Fraction]:
 
 
 def shown(number: Fraction) -> str:
-    """Return a number as short as it can be told: decimals where three suffice, else a short fraction, else about."""
+    """Return a number in short form: decimals if three suffice, else a short fraction, else an approximation."""
     if (number * 1000).denominator == 1:
         return f"{float(number):.3f}".rstrip("0").rstrip(".")
     return short(number)
@@ -110,7 +110,7 @@ class Certificate:
 
     @property
     def gap(self) -> Fraction:
-        """Distance between the least surrogate risks of both sides; 0 where nothing strict is claimed."""
+        """Distance between the least surrogate risks of both sides; 0 without a strict claim."""
         return Fraction(self.content["gap"])
 
     @property
@@ -141,12 +141,12 @@ class Certificate:
 
     @property
     def noise(self) -> str:
-        """The class of noise in words; of grades there is one."""
+        """Description of the class of noise; grades have a single one."""
         return noise_words(self.content["noise"], self.content["loss"]["name"] == "pairwise")
 
     @property
     def label(self) -> str:
-        """The verdict, with what it rests on."""
+        """The verdict, with its evidence."""
         label = self.verdict
         if label == "NO_COUNTEREXAMPLE_FOUND":
             searched = self.content["searched"]
@@ -161,7 +161,7 @@ class Certificate:
         return f"<certificate: {self.surrogate} for {self.loss}: {self.label}>"
 
     def _undecided(self) -> str:
-        """Return what kept a question from being decided."""
+        """Return the reason why a question is undecided."""
         searched = self.content["searched"]
         if self.content["mu"]:
             return f"margin {searched['margin']}"
@@ -170,7 +170,7 @@ class Certificate:
         return f"{searched['inconclusive']:,} of {searched['laws']:,} distributions too close to call"
 
     def right_orders(self, limit: int = 6) -> str:
-        """Return the orders of least true risk, as in ``1>2>3``; of more than `limit`, how many others there are."""
+        """Return the orders of least true risk, as in ``1>2>3``; beyond `limit`, only their number."""
         m = self.content["items"]
         risks = true_risks(self.content["loss"], checked_law(self.content["mu"], m), m)
         least = min(risks.values())
@@ -184,7 +184,7 @@ class Certificate:
         return named(tuple(tuple(i for i, a in enumerate(self.alpha) if a == value) for value in values))
 
     def words(self) -> str:
-        """Return what was found, in a paragraph."""
+        """Return the result as a paragraph."""
         content, searched = self.content, self.content.get("searched", {})
         subject = f"{self.surrogate} for {self.loss}, {content['items']} items, {self.noise}"
         if self.verdict == "NO_COUNTEREXAMPLE_FOUND":
@@ -281,7 +281,7 @@ def _structure_in_words(structure: ExactScores | ExactGraph) -> str:
 
 
 def written_surrogate(surrogate: Surrogate, exact: bool) -> dict[str, Any]:
-    """Return who the surrogate is: name, parameters, distribution, the hash of its source, and its rule if exact."""
+    """Return the surrogate's identity: name, parameters, distribution, hash of its source, and its rule if exact."""
     name = distribution_of(type(surrogate).__module__)
     rule = surrogate.exact_rule() if exact and hasattr(surrogate, "exact_rule") else None
     return {

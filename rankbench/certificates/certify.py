@@ -37,7 +37,7 @@ def certify(
     mu: Path | str | Sequence[Mapping[str, Any]] | None = None,
     seed: int = 0,
 ) -> Certificate:
-    """Look for a counterexample to consistency, or a proof that there is none ([DMJ13]_ Definition 3).
+    """Search for a counterexample to consistency, or for a proof of consistency ([DMJ13]_ Definition 3).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def question_of(
     k: float,
     seed: int,
 ) -> Question:
-    """Return a question about components by name or as they are; see `certify`.
+    """Return a question about components, given as names or objects; see `certify`.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def question_of(
 
 
 def verify(path: Path | str) -> tuple[bool, tuple[str, ...]]:
-    """Check a certificate, and compare the hash of its surrogate's source with what is installed here.
+    """Check a certificate, and compare the hash of its surrogate's source with the installed source.
 
     Of a surrogate whose formula the checker knows, nothing rests on the source. Of others, what is
     taken on trust is the source's: another one than that of the certificate is a reason to reject it.

@@ -154,7 +154,7 @@ def _checked(cert: Any) -> Checked:
 
 
 def _about(cert: Any, m: int) -> str:
-    """Return what a certificate is about: it may be right, and answer another question than its name suggests."""
+    """Return a certificate's subject: a right certificate may answer another question than its name suggests."""
 
     def named(entry: Any) -> str:
         told = ", ".join(f"{str(key)[:40]}={_short(value)}" for key, value in entry.items() if key != "name")
@@ -171,7 +171,7 @@ def _short(value: Any) -> str:
 
 
 def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
-    """Check a claim about one law; return what is taken on trust."""
+    """Check a claim about one law; return the assumptions not checked."""
     mu = law(cert["mu"], m)
     if isinstance(mu[0][1], dict) and (why := in_class(cert["noise"], mean_graph(mu), m)):
         raise Rejected(f"mu is not in the noise class {cert['noise']}: {why}")
@@ -203,7 +203,7 @@ def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
 
 
 def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, list[str]]:
-    """Return the law's sum of terms, after following how it comes about from mu; and what is taken on trust."""
+    """Return the law's sum of terms, checked against mu, and the assumptions not checked."""
     seen, trusted = _seen(cert, mu, m, {"weight", "structure", "surrogate"})
     require(not trusted, f"what is not exact to the checker is numerical: {', '.join(trusted)}")
     sums = [(w, read_risk(e["surrogate"], m, len(phis))) for (w, _), e in zip(seen, cert["seen"], strict=True)]
@@ -226,7 +226,7 @@ def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, list[st
 
 
 def _seen(cert: Any, mu: Any, m: int, keys: set[str]) -> tuple[list[tuple[Fraction, Structure]], list[str]]:
-    """Return the law of what the surrogate sees: of mu, after the aggregation; and what is taken on trust."""
+    """Return the law after aggregation of mu, and the assumptions not checked."""
     aggregation = cert["aggregation"]
     if "seen" not in cert:
         return mu, []
@@ -265,7 +265,7 @@ check one: its file cannot be read, or mpmath is not installed
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Check the files that are named: 1 if one is rejected, else 2 if one cannot be checked, else 0."""
+    """Check the named files: 1 if one is rejected, else 2 if one cannot be checked, else 0."""
     given = sys.argv[1:] if arguments is None else arguments
     if not given or {"-h", "--help"} & set(given):
         print(HELP, end="", file=sys.stdout if given else sys.stderr)
@@ -290,7 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def described(name: str, found: Checked) -> list[str]:
-    """Return what a certificate was found to prove, in lines."""
+    """Return the result of checking a certificate, in lines."""
     state = "proved" + " but for what is taken on trust" * bool(found.trusted)
     return [
         f"{name}: {found.verdict}: {state if found.proved else 'claims nothing'}",

@@ -98,7 +98,7 @@ def slopes_at_zero(phi: AnyPhi) -> tuple[Slope, Slope]:
 
 
 def assumption_a(phi: AnyPhi) -> str:
-    """Say why phi fails Assumption A of [DMJ10]_, (13) of the supplement to [DMJ13]_; empty if it holds.
+    """Return why phi fails Assumption A of [DMJ10]_, (13) of the supplement to [DMJ13]_, or ``""``.
 
     Phi decreases more slowly to the right than it increases to the left: its slope at infinity is at least 0,
     or that at minus infinity is infinite. A phi that is bounded below has it.
@@ -110,7 +110,7 @@ def assumption_a(phi: AnyPhi) -> str:
 
 
 def two_items(phi: AnyPhi, h: H = lambda weight: weight) -> Law | None:
-    """Return a law of two items under which (12) with this phi and h has a wrong minimizer; None if there is none.
+    """Return a law of two items for which (12) with this phi and h has a wrong minimizer, or None.
 
     With weights A for and B against, the minimizer of ``A phi(t) + B phi(-t)`` has the sign of A - B if and only
     if phi is differentiable at 0 and ``phi'(0) < 0`` ([DMJ10]_, section 2.2). A is the mean of h, and the true
@@ -150,7 +150,7 @@ def _of_two_weights(force: H) -> Law | None:
 
 
 def law_of_two(surrogate: PairwiseSurrogate) -> Law | None:
-    """Return a law of two items under which a pairwise surrogate has a wrong minimizer; None if none is known.
+    """Return a law of two items for which a pairwise surrogate has a wrong minimizer; None if none is known.
 
     Of (12) that is `two_items`. Of (13), a judgment of weight w pushes tied scores apart by ``-phi'(-h(w))``, which
     must be in proportion to w.
@@ -170,7 +170,7 @@ def _of_two(odds: Fraction, y: Fraction, z: Fraction) -> Law:
 
 
 def coercive(risk: ExactSurrogate) -> bool:
-    r"""Return whether a risk grows along every direction, but those along which it is constant.
+    r"""Return whether a risk grows along every direction, except directions along which it is constant.
 
     Then its infimum is attained ([DMJ10]_ Lemma 9, Lemma 12 of the supplement to [DMJ13]_, 0-coercivity of its
     section 3.3). The recession slope is linear on the cone of an order of items and 0, so that its signs at the
@@ -181,7 +181,7 @@ def coercive(risk: ExactSurrogate) -> bool:
 
 
 def _level(slope: Callable[[ItemDirection], Slope], m: int) -> ItemDirection:
-    """Return a direction along which a risk does not grow, though it is not constant; empty if there is none."""
+    """Return a direction along which a risk neither grows nor is constant, or an empty one."""
     for one in itertools.product((0, 1), repeat=m):
         ways = [one, tuple(-step for step in one)]
         slopes = [slope(way) for way in ways]
@@ -208,7 +208,7 @@ POSITIVE_SCORES = Law(3, ((Fraction(1), (Fraction(1), Fraction(2), Fraction(3)))
 
 
 def not_coercive(surrogate: PairwiseSurrogate | ScoreSurrogate) -> str:
-    """Say along which direction the risk of `FOUR_WEIGHTS`, or of `POSITIVE_SCORES`, does not grow; empty if none.
+    """Return a text on a direction along which the risk of `FOUR_WEIGHTS`, or of `POSITIVE_SCORES`, does not grow.
 
     In double precision, unless the surrogate states itself in exact numbers.
     """
@@ -291,7 +291,7 @@ def failing(surrogate: object) -> list[str]:
 
 
 def _on_two_items(surrogate: PairwiseSurrogate, phi: AnyPhi) -> str:
-    """Say why a surrogate is not consistent on two items; empty if no reason is known."""
+    """Return why a surrogate is not consistent on two items; empty if no reason is known."""
     margins = surrogate.edges(np.ones(1))[1].any()
     left, right = slopes_at_zero(phi)
     if left != right and not margins:

@@ -43,7 +43,7 @@ class Branch(ABC):
         return max(intercept + slope * eps for intercept, slope in self.lines)
 
     def place(self, eps: Fraction) -> Fraction:
-        """Return a true excess at or near eps, at which a program is solved."""
+        """Return a true excess at or near eps, for which a program is solved."""
         return eps
 
     def solve(self, eps: Fraction) -> Fraction:
@@ -59,7 +59,7 @@ class Branch(ABC):
 
     @abstractmethod
     def undetected(self) -> Fraction:
-        """Return the largest true excess of laws under which these scores have the least risk; at least 0."""
+        """Return the largest true excess of laws for which these scores have the least risk; at least 0."""
 
 
 class LinearBranch(Branch):

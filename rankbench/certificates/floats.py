@@ -152,7 +152,7 @@ class FloatRisk:
 
 
 def float_risk(risk: ExactSurrogate) -> FloatRisk:
-    """Return a sum in double precision; its terms stand phi by phi, as `merged` leaves them."""
+    """Return a sum in double precision; its terms are grouped by phi, as `merged` leaves them."""
     m = len(risk.linear)
     phis, at = [], 0
     for phi, terms in groupby(risk.terms, key=attrgetter("phi")):
@@ -189,7 +189,7 @@ def cone_basis(order: Sequence[int]) -> Vector:
 
 
 def on_cone(risk: FloatRisk, order: Sequence[int], tilt: float = 0.0) -> Vector:
-    """Return where ``risk(alpha) - tilt sum_k z_k`` is least on the cone of an order, shape (m,).
+    """Return the minimizer of ``risk(alpha) - tilt sum_k z_k`` on the cone of an order, shape (m,).
 
     The tilt leaves a slope of at least `tilt` along every edge of the cone, where the infimum is
     attained: room for rounding it to rational numbers.
@@ -203,7 +203,7 @@ def on_cone(risk: FloatRisk, order: Sequence[int], tilt: float = 0.0) -> Vector:
 
 
 def somewhere(risk: FloatRisk, m: int) -> Vector:
-    """Return where the risk is least, shape (m,); the last score is 0 where only differences matter."""
+    """Return a minimizer of the risk, shape (m,); the last score is 0 if only differences matter."""
     high = np.full(m, FAR)
     if risk.shift_invariant:
         high[-1] = 0.0

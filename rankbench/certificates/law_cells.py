@@ -48,7 +48,7 @@ class LawCell:
 
 
 def law_cells(asked: Question, structures: StructureSet, law: PerStructure | None = None) -> list[LawCell]:
-    """Return cells that cover all laws of a noise class, or one law, with one right order for each.
+    """Return cells that cover all laws of a noise class, or one law, with a right order for each.
 
     Where a relabelling of items changes neither the structures nor the surrogate, the cells of one order stand for all.
 
@@ -113,7 +113,7 @@ def _on_leads(
 def _polytopes(
     asked: Question, structures: StructureSet, right: ItemOrder, signed: bool
 ) -> Iterator[tuple[list[PerStructure], list[tuple[int, int]]]]:
-    """Return rows of each polytope and the pairs in which the first item leads: of all pairs, where it is `signed`."""
+    """Return rows of each polytope and the pairs led by the first item: all pairs, if it is `signed`."""
     pairs = list(itertools.combinations(range(asked.items), 2))
     leads = {(a, b): _lead(structures, right[a], right[b]) for a, b in itertools.permutations(range(asked.items), 2)}
     if asked.noise == "any" or not asked.loss.graphs:
@@ -134,7 +134,7 @@ def _polytopes(
 
 
 def _symmetric(asked: Question, structures: StructureSet) -> bool:
-    """Return whether relabelled items make the same structures, and the surrogate treats all items alike."""
+    """Return whether structures and surrogate are unchanged when items are relabelled."""
     if "equivariant" not in asked.surrogate.properties:
         return False
 

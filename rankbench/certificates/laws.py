@@ -64,13 +64,13 @@ def leads(mean: Mapping[tuple[int, int], Fraction], m: int) -> dict[tuple[int, i
 
 
 def net_weights_of(graph: ExactGraph, m: int) -> ExactScores:
-    """Return by how much each item leads all others together."""
+    """Return each item's lead over all others together."""
     lead = leads(graph, m)
     return tuple(sum((lead[i, j] for j in range(m) if j != i), Fraction(0)) for i in range(m))
 
 
 def why_not_in_class(noise: NoiseClass, law: Law) -> str:
-    """Say why a law is not in a noise class; empty if it is. Laws of scores are in all but the last of them.
+    """Return why a law is not in a noise class, or ``""``. Laws of scores are in all but the last of them.
 
     The leads of mean gains are differences of numbers, which add up along paths: Definition 4
     holds with equality.
@@ -97,7 +97,7 @@ def why_not_in_class(noise: NoiseClass, law: Law) -> str:
 
 
 def _why_dependent(law: Law) -> str:
-    """Say why a law is no product of laws of single items, [DMJ13]_ before Lemma 1; empty if it is."""
+    """Return why a law is no product of laws of single items, [DMJ13]_ before Lemma 1, or ``""``."""
     chances = dict[ExactScores, Fraction]()
     own: list[dict[Fraction, Fraction]] = [{} for _ in range(law.items)]
     for weight, scores in law.support:

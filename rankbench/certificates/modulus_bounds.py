@@ -128,7 +128,7 @@ class ComputedRisks:
 
 
 class Facet:
-    """Scores in the cone of a wrong order in which two neighbors tie, for the laws of a cell: means of its corners.
+    """Scores in the cone of a wrong order in which two neighbors tie, for a cell's laws: means of its corners.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Facet:
         return value
 
     def undetected(self, place: Vector) -> list[Vector]:
-        """Return the law of largest true excess under which scores of the facet have the least risk, if any."""
+        """Return the law of largest true excess for which scores of the facet have the least risk, if any."""
         from scipy.optimize import linprog
 
         level = self.risks.values(self.scores(place))[1]
@@ -231,7 +231,7 @@ def _shares(found: Vector) -> Vector:
 
 @dataclass(eq=False)
 class Box:
-    """Scores of a facet with coordinates between two, and what their surrogate excess is not below.
+    """Scores of a facet within bounds of coordinates, and a lower bound on their surrogate excess.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ TangentPlane: TypeAlias = tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, 
 def lowest(
     risk: RiskFunction, m: int, shift_invariant: bool, order: Sequence[int] | None = None, far: float = FAR
 ) -> Vector:
-    """Return where the risk is least, on the cone of an order or anywhere, as far as `far`, shape (m,)."""
+    """Return the minimizer of the risk, on the cone of an order or anywhere, up to `far`, shape (m,)."""
     basis, start, bounds = np.eye(m), np.zeros(m), [(-far, far)] * m
     if order is not None:
         basis, start = cone_basis(order), np.array([0.0, *[0.5] * (m - 1)])

@@ -43,7 +43,7 @@ class _Dictionary:
         self.rows, self.basic, self.free = rows, basic, free
 
     def pivot(self, row: int, column: int) -> None:
-        """Let the free variable of a column and the basic one of a row change places."""
+        """Exchange the free variable of a column and the basic one of a row."""
         pivot = self.rows[row]
         factor = -1 / pivot[column]
         solved = [entry * factor for entry in pivot]
@@ -82,7 +82,7 @@ class _Dictionary:
 
 
 def solve(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], c: Sequence[Fraction]) -> Solved | None:
-    """Return a best point of ``max c'x, A x <= b, x >= 0`` with its proof; None if there is no bound.
+    """Return an optimal point of ``max c'x, A x <= b, x >= 0`` with its proof; None if unbounded.
 
     Chvatal 1983, chapter 3. Variables are 1..n, slacks n+1..n+k, the auxiliary one is 0.
     """
@@ -196,7 +196,7 @@ def least_on_cone(risk: ExactSurrogate, order: Sequence[int]) -> LeastOnCone | N
 
 
 def exact_least(risk: ExactSurrogate, alpha: Sequence[Fraction]) -> tuple[Fraction, ...] | None:
-    """Return slopes at alpha that add up to 0, which prove that no risk is less; None if there are none.
+    """Return slopes at alpha that sum to 0, a proof that alpha has the least risk, or None.
 
     Between two pieces every slope between theirs is one.
     """
@@ -240,7 +240,7 @@ def _slopes(phi: ConvexPhi, t: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def stationary(risk: ExactSurrogate, near: NDArray[np.float64]) -> tuple[Fraction, ...] | None:
-    """Return exact scores near some, at which the pieces that these are in have slope 0; None if there are none."""
+    """Return exact scores near given ones with slope 0 of their pieces, or None."""
     m = len(risk.linear)
     matrix = [[ZERO] * m for _ in range(m)]
     right = [-b for b in risk.linear]
@@ -257,7 +257,7 @@ def stationary(risk: ExactSurrogate, near: NDArray[np.float64]) -> tuple[Fractio
 
 
 def linear_solution(matrix: list[list[Fraction]], right: list[Fraction]) -> tuple[Fraction, ...] | None:
-    """Solve linear equations exactly, unknowns that are free at 0; None if there is no solution."""
+    """Solve linear equations exactly, with free unknowns set to 0; None without a solution."""
     rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
     m, at, heads = len(rows), 0, []
     for column in range(m):

@@ -281,7 +281,7 @@ def _within(phi: ConvexPhi, slope: Fraction) -> Fraction:
 
 
 def _line(phi: ConvexPhi, slope: Fraction, t: float) -> tuple[tuple[Fraction, ...], float] | None:
-    """Return a slope as a certificate has it, and about what ``phi(t) - slope t`` never goes below."""
+    """Return a slope in a certificate's form, and about the lower bound of ``phi(t) - slope t``."""
     if phi.pieces:
         return (slope,), _least_of_pieces(phi, float(slope))
     if not slope and phi.infimum is not None:

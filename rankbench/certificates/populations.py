@@ -60,7 +60,7 @@ def mean_difference_graph(mean: Graph) -> Graph:
 
 
 def is_acyclic(difference: Graph) -> bool:
-    """Return whether a graph is a DAG: items without incoming edges can be taken away one by one."""
+    """Return whether a graph is a DAG: items without incoming edges can be removed one by one."""
     left = np.ones(len(difference), dtype=np.bool_)
     while left.any():
         sources = left & ~(difference[left] > 0).any(axis=0)
@@ -181,7 +181,7 @@ SCORES: tuple[Setting, ...] = (
 
 
 def settings(structure: StructureKind) -> tuple[Setting, ...]:
-    """Return the settings whose structures are of a kind."""
+    """Return the settings with structures of a kind."""
     return GRAPHS if structure == "edges" else SCORES
 
 

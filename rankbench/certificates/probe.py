@@ -34,7 +34,7 @@ BESIDE = 1e-5
 
 
 def risk_of(surrogate: Surrogate, seen: Law, loss: TrueLoss) -> RiskFunction:
-    """Return the surrogate's risk as it computes it itself, in double precision; what it raises is a `PluginError`."""
+    """Return the surrogate's own risk, in double precision; its exceptions become a `PluginError`."""
     risk = None
 
     def guarded(alpha: Vector) -> tuple[float, Vector]:
@@ -121,7 +121,7 @@ def _check_shifts(name: str, risk: RiskFunction, points: list[Vector], values: V
 
 
 def _check_lines(name: str, risk: RiskFunction, points: list[Vector]) -> None:
-    """Follow straight lines: the rise between two places is between what the slopes at both of them say."""
+    """Check on straight lines that the rise between two places is between the bounds by the slopes at both."""
     rng, m = np.random.default_rng(2), len(points[0])
     places = np.sort(np.concatenate([PLACES, PLACES + BESIDE]))
     for at, start in enumerate([np.zeros(m), *points[1:LINES]]):
@@ -161,7 +161,7 @@ def _check_bounded(name: str, risk: RiskFunction, m: int) -> None:
 
 
 def _downhill(risk: RiskFunction, m: int) -> Vector | None:
-    """Return where the risk goes down from its least point in a box to that in a larger one, if that is at an edge."""
+    """Return the direction to a lower risk in a larger box, if the minimizer in a box is at an edge."""
     with np.errstate(over="ignore", invalid="ignore"):
         near = lowest(risk, m, False)
         if np.abs(near).max() < FAR:

@@ -84,7 +84,7 @@ class Question:
         return decide_numerically(risk, self.items, self._shift_invariant, right, wrong), None
 
     def judge(self, law: Law) -> float:
-        """Return by how much wrong orders win under a law; 0 or less: they do not. In double precision."""
+        """Return the margin of wrong orders under a law, in double precision; 0 or less: they lose."""
         right, wrong = orders_of(self.loss, law)
         if not wrong:
             return -1.0
@@ -127,7 +127,7 @@ def descending_items(alpha: NDArray[np.float64]) -> ItemOrder:
 
 
 def read_law(mu: object, items: int) -> Law:
-    """Read a law from a file or plain values; a certificate says how many items there are, else `items` does."""
+    """Read a law from a file or plain values; the number of items is a certificate's, else `items`."""
     if isinstance(mu, str | Path):
         try:
             with Path(mu).open("rb") as file:

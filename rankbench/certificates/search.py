@@ -110,7 +110,7 @@ def in_two_graphs(mean: ExactGraph, m: int) -> Law:
 
 
 def small_graphs(noise: NoiseClass, m: int) -> Iterator[Law]:
-    """Return laws of a class with few edges and small whole counts, those with the smallest sums first.
+    """Return laws of a class with few edges and small whole counts, by rising sum of counts.
 
     Edges are those of Theorem 2's proof: 1 over 2, 2 over 3 and 1 over 3, and one against, 3 over 1.
     Turning all orders around exchanges the first two.
@@ -126,7 +126,7 @@ def small_graphs(noise: NoiseClass, m: int) -> Iterator[Law]:
 
 
 def widened(law: Law, noise: NoiseClass, judge: Judge) -> Law:
-    """Return a law near this one with a larger gap: weights one more or less, as long as that helps."""
+    """Return a law near this one with a larger gap: weights change by one, as long as that helps."""
     best, gap, tries = law, judge(law), 0
     improved = True
     while improved and tries < WIDENINGS:

@@ -44,7 +44,7 @@ def deciding_theorem(
     items: int,
     aggregated: Aggregated | None,
 ) -> str:
-    """Return the name of the theorem by which a surrogate is consistent in a whole class; empty if none is known.
+    """Return the name of a theorem that proves a surrogate consistent in a class; empty if none is known.
 
     Parameters
     ----------

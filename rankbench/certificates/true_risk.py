@@ -151,7 +151,7 @@ MOST_STRUCTURES = 400
 
 @dataclass(frozen=True)
 class Aggregated:
-    """An aggregation: which aggregator, of how many judgments."""
+    """An aggregation: the aggregator, and the number of judgments."""
 
     aggregator: Aggregator
     k: float = math.inf
@@ -186,7 +186,7 @@ class ExactRisk:
 
 
 def law_after_aggregation(law: Law, aggregated: Aggregated | None) -> Law:
-    """Return the law of what the surrogate is given: of ``s(Y_1..Y_k)`` for independent Y of mu.
+    """Return the law after aggregation: of ``s(Y_1..Y_k)`` for independent Y of mu.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def risk_to_json(risk: ExactSurrogate, phis: tuple[ConvexPhi, ...]) -> dict[str,
 
 
 def parts_to_json(exact: ExactRisk) -> list[dict[str, Any]]:
-    """Return what the surrogate sees as a certificate has it."""
+    """Return the structures that the surrogate sees in a certificate's form."""
     return [
         {
             "weight": str(weight),

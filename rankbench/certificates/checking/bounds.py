@@ -52,7 +52,7 @@ def inside(alpha: list[Fraction], levels: Levels) -> bool:
 
 
 def maximal(cells: list[Levels]) -> list[Levels]:
-    """Return the weak orders whose closed cones are in no other one's: together they are the closure of all."""
+    """Return the weak orders with maximal closed cones, whose union is the closure of all."""
 
     def covers(big: Levels, small: Levels) -> bool:
         place = {i: at for at, level in enumerate(small) for i in level}
@@ -63,7 +63,7 @@ def maximal(cells: list[Levels]) -> list[Levels]:
 
 
 def check_point(claim: PointClaim, cert: Any, alpha: list[Fraction]) -> Any:
-    """Return the risk at alpha, which must be where the verdict says: in the closure of wrong orders, or right."""
+    """Return the risk at alpha, checked to be in the verdict's set: the closure of wrong orders, or right ones."""
     side = claim.right if cert["verdict"] == "CONSISTENT_AT_MU" else claim.wrong
     require(any(inside(alpha, levels) for levels in side), f"alpha is not where {cert['verdict']} needs it")
     require(all(abs(a) <= 1000 for a in alpha), "a score of alpha is beyond 1000")
@@ -220,7 +220,7 @@ def _check_who(cert: dict[str, Any]) -> None:
 
 
 def _check_empty(cert: dict[str, Any], m: int) -> None:
-    """Reject numbers of one law where nothing is claimed of one."""
+    """Reject numbers of one law in a certificate without a claim about one."""
     if cert["verdict"] == "INCONCLUSIVE" and cert.get("mu"):
         law(cert["mu"], m)
     else:

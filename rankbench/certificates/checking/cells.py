@@ -24,7 +24,7 @@ Row: TypeAlias = tuple[dict[str, Fraction], Fraction]
 
 
 class Cell(NamedTuple):
-    """One system: which part of the class, and at which scores alpha the surrogate should be least."""
+    """One system: a part of the class, and the scores alpha at which the surrogate should be least."""
 
     part: str
     alpha: tuple[Fraction, ...]
@@ -116,7 +116,7 @@ def _cells(m: int, shown: str, difference: bool, ends: list[Fraction], slopes: l
 
 
 def _parts(m: int, shown: str, difference: bool) -> Iterator[tuple[str, list[Pair], list[Row]]]:
-    """Return the polyhedra of a class: who leads, and the inequalities that say so.
+    """Return the polyhedra of a class: the leading items, and the inequalities for them.
 
     Items are numbered so that nobody leads one with a smaller number; of `any`, so that 1, 2, ... is the wrong order.
     """

@@ -114,7 +114,7 @@ def mean_graph(mu: list[tuple[Fraction, Structure]]) -> Graph:
 
 
 def in_class(noise: str, mean: Graph, m: int) -> str:
-    """Return why a mean graph is not in a noise class ([DMJ13]_ Definition 4); empty if it is."""
+    """Return why a mean graph is not in a noise class ([DMJ13]_ Definition 4), or ``""``."""
     pairs = itertools.permutations(range(m), 2)
     lead = {(i, j): mean.get((i, j), Fraction(0)) - mean.get((j, i), Fraction(0)) for i, j in pairs}
     if noise == "low":
@@ -193,7 +193,7 @@ def _loss(loss: Mapping[str, Any], table: list[Fraction], s: Any, levels: Levels
 
 
 def gains(name: str, s: list[Fraction], nearly: bool = False) -> list[Fraction]:
-    """Return G(s): ``s``, ``2^s - 1`` or ``e^s``; irrational ones only if they are taken nearly."""
+    """Return G(s): ``s``, ``2^s - 1`` or ``e^s``; irrational values only if approximations are allowed."""
     if name == "identity":
         return s
     bounded = name in ("exp2", "exp") and all(abs(x) <= 100 for x in s)
@@ -246,7 +246,7 @@ def _aggregate(name: str, mean: Graph, m: int) -> Structure:
 
 
 def net_weights(graph: Graph, m: int) -> list[Fraction]:
-    """Return what each item's edges weigh more than those against it."""
+    """Return each item's weight of outgoing edges less that of incoming edges."""
     net = [Fraction(0)] * m
     for (i, j), weight in graph.items():
         net[i] += weight

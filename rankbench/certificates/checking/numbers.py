@@ -28,7 +28,7 @@ Interval: TypeAlias = Any
 
 
 class Rejected(Exception):
-    """A certificate does not prove what it claims; the message says why."""
+    """A certificate does not prove its claim, for the reason in the message."""
 
 
 class Uncheckable(Exception):
@@ -42,7 +42,7 @@ def require(holds: object, why: str) -> None:
 
 
 def check_keys(written: object, needed: Collection[str], what: str, free: Collection[str] = ()) -> None:
-    """Reject what is no object with these keys and no others than the free ones."""
+    """Reject anything but an object with these keys and, at most, the free ones."""
     require(isinstance(written, dict), f"{what} is an object")
     for key in written:  # type: ignore[attr-defined]
         require(key in needed or key in free, f"there is no key {key[:40]!r} in {what}")
@@ -128,7 +128,7 @@ def high(value: Interval | Fraction) -> Fraction:
 
 
 class Jet(NamedTuple):
-    """An interval of values and one of derivatives: what an expression and its derivative are at t."""
+    """An interval of values and one of derivatives, of an expression at t."""
 
     value: Interval
     slope: Interval
@@ -265,7 +265,7 @@ def raised(base: Fraction | None, exponent: Fraction) -> Fraction:
 
 
 def entropy(shares: list[Fraction]) -> Interval:
-    """Return ``-sum_j p_j log p_j``: what ``log sum_j e^alpha_j - p'alpha`` never goes below."""
+    """Return ``-sum_j p_j log p_j``, the lower bound of ``log sum_j e^alpha_j - p'alpha``."""
     require(all(p >= 0 for p in shares) and sum(shares) == 1, "shares must be at least 0, with sum 1")
     iv = _iv()
     return -sum((interval(p) * iv.log(interval(p)) for p in shares if p), iv.mpf(0))

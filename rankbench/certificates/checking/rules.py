@@ -117,7 +117,7 @@ KEYS: dict[str, set[str]] = {
 
 
 def check_rule(rule: Mapping[str, Any]) -> None:
-    """Refuse a rule that there is not, or that has other keys."""
+    """Reject an unknown rule, or one with other keys."""
     kind = str(rule.get("rule"))
     require(kind in KEYS, f"there is no rule {kind[:40]!r}")
     require({"rule", *KEYS[kind]} - {"scale"} <= set(rule) <= {"rule", *KEYS[kind]}, f"the rule {kind} has other keys")
@@ -236,7 +236,7 @@ DECIMALS = "0.000001"
 
 
 def built_in(surrogate: Any) -> bool:
-    """Return whether a surrogate is one of rankbench: by its name, whatever distribution it says it is of."""
+    """Return whether a surrogate is rankbench's, by its name, in spite of the stated distribution."""
     return surrogate["name"] in PARAMETERS or surrogate["distribution"].startswith("rankbench ")
 
 

@@ -21,7 +21,7 @@ SMOOTH = {LOGISTIC["expression"]: Fraction(-1, 2), EXPONENTIAL["expression"]: Fr
 
 
 def check_theorem(cert: Any, m: int) -> tuple[str, ...]:
-    """Check that a theorem decides, and return what is taken on trust."""
+    """Check that a theorem decides, and return the assumptions not checked."""
     surrogate, written = cert["surrogate"], cert["theorem"]
     check_keys(written, ["name"], "a theorem", free=["proofs"])
     name, rule = written["name"], surrogate["rule"]
@@ -174,7 +174,7 @@ def _differentiable(phi: Phi) -> bool:
 
 
 def _slopes(phi: Phi | None) -> tuple[Fraction, Fraction]:
-    """Return the slopes left and right of 0; 0 where they are not known."""
+    """Return the slopes left and right of 0; 0 if unknown."""
     if phi is None or not phi.pieces:
         slope = SMOOTH.get(phi.text, ZERO) if phi is not None else ZERO
         return slope, slope

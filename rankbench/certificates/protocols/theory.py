@@ -97,7 +97,7 @@ class Theory(Protocol):
         return self
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Name the populations; there is nothing to load and nothing to draw."""
+        """Name the populations, without loading or drawing."""
         chosen = settings(self.loss.structure)
         notes = tuple(f"{setting.name}: {setting.text}." for setting in chosen)
         return Prepared(self, None, "", {"design": tuple(setting.name for setting in chosen)}, notes=notes)
@@ -107,7 +107,7 @@ class Theory(Protocol):
         return each_cell(task, partial(self._cell, task.metrics))
 
     def misfit(self, contender: Component) -> str:
-        """Return why a surrogate cannot be evaluated; empty if it can."""
+        """Return an error text for a surrogate that cannot be evaluated, or ``""``."""
         if isinstance(contender, PairwiseSurrogate | ScoreSurrogate):
             return ""
         return f"surrogate {contender.name!r} is neither of edges nor of scores"
@@ -228,15 +228,15 @@ class Repair(Protocol):
         return [answer(cell, outcomes[cell], {"design": asked.get(cell, {})}) for cell in task.cells]
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
-        """Return what the votes of all populations take while they are fitted."""
+        """Return the bytes of the votes of all populations in a fit."""
         return task.key.n * len(prepared.units["design"]) * comparison_bytes(task)
 
     def misfit(self, contender: Component) -> str:
-        """Return why a method cannot compete; empty if it can."""
+        """Return an error text for a contender that is no method, or ``""``."""
         return "" if isinstance(contender, Method) else "it is not a method"
 
     def assumptions(self) -> list[str]:
-        """Return how populations are drawn."""
+        """Return sentences on the populations' law."""
         leads = {
             "low-noise": "leads of neighbors in a hidden order are exponential. By Definition 4, every other lead is "
             "the largest sum of leads along a path, plus an exponential one",

@@ -169,18 +169,18 @@ class UStatistics(Protocol):
         ]
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
-        """Return what the votes of one world take: a byte in each draw, and in each order of the first."""
+        """Return the bytes of one world's votes: a byte in each draw, and in each order of the first."""
         draws = self._drawn(task.metrics)
         return task.key.n * (draws + (ORDERS if "instability" in task.metrics else 0))
 
     def misfit(self, contender: Component) -> str:
-        """Return why a method is no estimator of this risk; empty if it is one."""
+        """Return an error text for a method that does not estimate this risk, or ``""``."""
         if isinstance(contender, LogOddsRegression):
             return ""
         return "it does not estimate the risk of log-odds (rankbench.methods.baselines.LogOddsRegression)"
 
     def assumptions(self) -> list[str]:
-        """Return what the worlds are."""
+        """Return sentences on the worlds."""
         return [
             f"{self.worlds} worlds of {self.queries:,} queries, each a pair of items; query q gets a vote with "
             f"probability proportional to q^-{self.beta + 1:g}",
@@ -198,7 +198,7 @@ class UStatistics(Protocol):
         return p
 
     def _drawn(self, metrics: tuple[str, ...]) -> int:
-        """Return how many draws metrics are of."""
+        """Return the number of draws that metrics need."""
         return self.draws if _SAMPLED & set(metrics) else int("instability" in metrics)
 
     def _draw(self, prepared: Prepared, task: BlockTask, u: int) -> _Votes:
