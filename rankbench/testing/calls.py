@@ -42,7 +42,7 @@ def quadratic(d: int = 5) -> QuadraticProblem:
 
 
 def problems(solver: Solver) -> dict[str, Problem]:
-    """Return the problems that a solver's `needs` allow, by what they are.
+    """Return the problems allowed by a solver's `needs`, by description.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class Call:
 
 
 def outputs(call: Call) -> Outputs:
-    """Return what a call gives, on fresh arguments."""
+    """Return the outputs of a call on fresh arguments."""
     return call.run(*call.make())
 
 
@@ -106,7 +106,7 @@ def same(first: Outputs, second: Outputs) -> bool:
 
 
 def calls(subject: Subject, *, edges: bool = False) -> list[Call]:
-    """Return calls on ordinary arguments, or on those at the edges of the contract; at least one.
+    """Return calls on ordinary arguments, or on arguments at the edges of the contract; at least one.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _call(label: str, run: Callable[..., Outputs], shapes: tuple[tuple[int, ...]
 
 
 def _calls(it: object, *, edges: bool) -> Iterator[Call]:
-    """Yield calls on ordinary arguments, or on those at the edges of the contract."""
+    """Yield calls on ordinary arguments, or on arguments at the edges of the contract."""
     if isinstance(it, Aggregator):
         yield from _aggregator_calls(it, edges=edges)
     elif isinstance(it, ScoreSurrogate):
@@ -236,7 +236,7 @@ def _aggregator_calls(it: Aggregator, *, edges: bool) -> Iterator[Call]:
 
 
 def _states(it: SequentialAggregator) -> Iterator[Call]:
-    """Yield what is asked of a state, which only `learn` changes."""
+    """Yield calls of methods on a state, which only `learn` changes."""
     state = it.start(4)
     it.learn(state, samples.tied_sample(samples.votes(4, 9, 2)), 0)
     yield _call("ratings of a state", lambda state: (np.array(it.ratings(state)),), ((4,),), state)

@@ -51,7 +51,7 @@ class Subject:
 
 
 def subject_of(obj: object) -> Subject:
-    """Return what `obj` is to the checks.
+    """Return `obj` as a subject of checks.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ _checks: dict[str, Check] = {}
 def conformance_check(
     *kinds: str, declares: str = "", base: type = object, of_values: bool = False
 ) -> Callable[[CheckFunction], CheckFunction]:
-    """Enter a function among the checks, under its name with hyphens; see `Check` for which components."""
+    """Register a function as a check, by its name with hyphens; see `Check` on the kinds of components."""
 
     def enter(function: CheckFunction) -> CheckFunction:
         name = function.__name__.replace("_", "-")
@@ -177,11 +177,11 @@ CheckStatus = Literal["passed", "failed", "expected", "skipped"]
 
 
 class CheckFailed(AssertionError):
-    """A component does not do what it declares; the message says what, with numbers."""
+    """A component does not do what it declares; the message has the numbers."""
 
 
 class CheckSkipped(Exception):
-    """A check does not apply to a component; the message says why."""
+    """A check does not apply to a component, for the reason in the message."""
 
 
 def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
@@ -240,7 +240,7 @@ class CheckResult:
 
     @property
     def ok(self) -> bool:
-        """True if there is nothing to mend."""
+        """True unless the check failed."""
         return self.status != "failed"
 
     @property
@@ -254,7 +254,7 @@ class CheckResult:
 
 
 def summary(results: Iterable[CheckResult]) -> str:
-    """Return one line that counts what was executed and what was not.
+    """Return one line with the numbers of executed and skipped checks.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> di
 
 
 def unexecuted(label: str, results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return a failure that says why, if no check was executed; else nothing."""
+    """Return a failure with the reason if no check was executed; else an empty list."""
     if any(result.executed for result in results):
         return []
     why = "; ".join(dict.fromkeys(result.reason for result in results))

@@ -37,7 +37,7 @@ class AddedComponent(NamedTuple):
     files: dict[str, str]
 
     def gate_by_hand(self, kind: str) -> str:
-        """Return what to add to the gate by hand, as a sentence; empty: nothing."""
+        """Return a sentence on additions to the gate by hand, or ``""``."""
         if kind not in GATES or GATE in self.files:
             return ""
         options = GATES[kind].replace("@", self.component)

@@ -57,7 +57,7 @@ class Isolated:
             self._worker.end()
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return what a function returns there.
+        """Return the result of a function in the worker process.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Isolated:
         raise Lost(found.reason)
 
     def check(self, kind: str, text: str) -> Iterator[CheckResult]:
-        """Run all checks of one component, yielding each result as it is there.
+        """Run all checks of one component, yielding each result at once.
 
         A component that hangs would fail every check. It fails the first check alone that loses its process.
         """
@@ -97,16 +97,16 @@ class Isolated:
 
 
 def labelled(kind: str, text: str) -> str:
-    """Return what a target is called in results: as a `Subject` is."""
+    """Return a target's name in results, as a `Subject` has it."""
     return f"{kind}/{kind_of_file(Path(text))[1] if kind in FILES else text}"
 
 
 class Lost(Exception):
-    """A worker process that did not come back; the message says how it ended."""
+    """A worker process was lost, for the reason in the message."""
 
 
 def _ready() -> None:
-    """Import what the checks and the built-in components need."""
+    """Import all that the checks and the built-in components need."""
     import_libraries()
     load(e for e in entry_points(group=GROUP) if e.dist and e.dist.name == OURSELVES)
     all_checks()
@@ -121,7 +121,7 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
 
 
 def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]]:
-    """Load a distribution's plugins; return kind and name of what they brought, and results of loading them."""
+    """Load a distribution's plugins; return kinds and names of their components, and results of loading."""
     every = entry_points(group=GROUP)
     before = State.now()
     load(e for e in every if e.dist is not None and e.dist.name == distribution)
@@ -152,7 +152,7 @@ def distributions() -> list[str]:
 
 
 def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -> Iterator[CheckResult]:
-    """Check what a name stands for, each check in a process that may hang or die.
+    """Check the components of a name, each check in a process that may hang or die.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
 
 
 def _called(name: str) -> str:
-    """Return the distribution that stands in a folder, which may be named otherwise; other names as they are."""
+    """Return the name of a folder's distribution, which may differ from the folder's; other names unchanged."""
     try:
         with open(os.path.join(name, "pyproject.toml"), "rb") as file:
             return str(tomllib.load(file)["project"]["name"])
@@ -209,7 +209,7 @@ def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
 
 
 def _checked(label: str, isolated: Isolated, targets: Sequence[tuple[str, str]]) -> Iterator[CheckResult]:
-    """Check targets, and say why if no check of a component (of a file, if there is nothing else) was executed."""
+    """Check targets, and add a failure if no check of a component (or of a file, without components) was executed."""
     results: dict[bool, list[CheckResult]] = {}
     for kind, text in targets:
         for result in isolated.check(kind, text):
@@ -258,5 +258,5 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
 
 
 def _text(kind: str, name: str) -> str:
-    """Return what names a target for the checks: of a suite or a format its file."""
+    """Return the name of a target for the checks; of a suite or a format, its file."""
     return str(manager.plugins(kind).registry.files(kind)[name]) if kind in FILES else name

@@ -111,7 +111,7 @@ def drawn(it: Aggregator) -> Iterator[JudgmentSample]:
 
 
 def agreed(it: Aggregator, order: Sequence[int]) -> Iterator[JudgmentSample]:
-    """Yield judgments of one opinion, an order with the best item first, in which all pairs are judged alike."""
+    """Yield judgments that agree with an order, the best item first, with the same on all pairs."""
     m, rank = len(order), {item: place for place, item in enumerate(order)}
     pairs = [(a, b) for at, a in enumerate(order) for b in order[at + 1 :]]
     if isinstance(it, ScoreAggregator):
@@ -139,7 +139,7 @@ def agreed(it: Aggregator, order: Sequence[int]) -> Iterator[JudgmentSample]:
 
 
 def structures(it: Aggregator, judged: JudgmentSample, only: str = "") -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield what each method of an aggregator makes of judgments, with the method's name.
+    """Yield the structure by each method of an aggregator, with the method's name.
 
     Parameters
     ----------

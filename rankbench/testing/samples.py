@@ -53,7 +53,7 @@ def sample_of(pairs: list[tuple[int, int]], m: int, weights: list[float] | None 
 
 
 def edge_comparisons() -> dict[str, Sample]:
-    """Return comparisons at the edges of what may be asked, by what they are."""
+    """Return comparisons at the edges of the contract, by description."""
     every = [(i, j) for i in range(4) for j in range(4) if i != j]
     winners, losers, _, m = votes(6, 40, 3)
     spread = np.logspace(-6, 6, 40)
@@ -91,7 +91,7 @@ def tied_labels() -> list[NDArray[np.float64]]:
 
 
 def edge_scores() -> dict[str, NDArray[np.float64]]:
-    """Return score structures at the edges, by what they are."""
+    """Return score structures at the edges of the contract, by description."""
     return {
         "one item": np.array([1.5]),
         "no scores, all zero": np.zeros(5),
@@ -111,7 +111,7 @@ def clicks(m: int, n: int, seed: int) -> Selections:
 
 
 def clicks_of_both(first: Selections, second: Selections) -> Selections:
-    """Return the selections of two queries, of each of which there is one sample."""
+    """Return the selections of two queries, given a sample of each."""
     offsets = np.array([0, len(first), len(first) + len(second)], np.int64)
     starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])
     items, clicked = (np.concatenate([getattr(one, name) for one in (first, second)]) for name in ("items", "clicked"))

@@ -249,7 +249,7 @@ def class_of(component: str) -> str:
 
 
 def _rankbench_source() -> str:
-    """Return what pip installs rankbench from: the address that it was installed from here, or its name on an index.
+    """Return rankbench's requirement for pip: the address of the installation here, or its name on an index.
 
     A folder or a file is on this machine alone, so that what others read does not name it.
     """

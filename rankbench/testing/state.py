@@ -50,7 +50,7 @@ class State:
 
     @classmethod
     def lasting(cls) -> State:
-        """Take a snapshot of what stays as it is even when a library is imported for the first time.
+        """Snapshot the state that imports do not change.
 
         Libraries add warning filters for their own modules and categories, and variables for
         OpenMP (``KMP_...``); pytest has variables of the test that runs. None of that is in it.
@@ -69,7 +69,7 @@ class State:
         )
 
     def changes(self, now: State | None = None) -> list[str]:
-        """Return what is different now, in words."""
+        """Return descriptions of the changes since the snapshot."""
         after = now or State.now()
         changed = [_where(what, value, after.settings[what]) for what, value in self.settings.items()]
         kinds = {True: "thread", False: "process"}
@@ -84,7 +84,7 @@ def _blas_threads() -> tuple[int, ...]:
 
 
 def import_libraries() -> None:
-    """Import what components are made of: what these set up is not a component's doing, nor is their time."""
+    """Import the libraries of components, whose own effects and time are not a component's."""
     import numba
     import scipy.optimize
 
@@ -96,7 +96,7 @@ _changed: dict[type, list[str]] = {}
 
 @contextmanager
 def class_watched(cls: type) -> Iterator[None]:
-    """Remember for `changed_for_good` what a check of a class leaves changed, from its first call on."""
+    """Record the lasting changes by a check of a class, from its first call on, for `changed_for_good`."""
     settle_runtime()
     import_libraries()
     before = State.lasting()
@@ -107,12 +107,12 @@ def class_watched(cls: type) -> Iterator[None]:
 
 
 def changed_for_good(cls: type) -> list[str]:
-    """Return, in words, what some check of a class has left changed, or running, so far."""
+    """Return descriptions of lasting changes by checks of a class so far."""
     return list(_changed.get(cls, []))
 
 
 def _where(what: str, before: Any, now: Any) -> str:
-    """Return what is different, with the keys of a dict that are; empty if nothing is."""
+    """Return a description of a change, with the changed keys of a dict; empty without a change."""
     if before == now:
         return ""
     if not isinstance(before, dict):

@@ -141,7 +141,7 @@ def surroundings_not_touched(subject: Subject) -> None:
 
 
 def _changes(call: Call) -> list[str]:
-    """Return what a call changes, in words, from a random state that no call before has left."""
+    """Return descriptions of a call's changes to the process, from a fresh random state."""
     given, plain = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
         np.random.seed(83)  # noqa: NPY002

@@ -35,7 +35,7 @@ class Guarded:
         self._whole: list[tuple[str, NDArray[Any], int]] = []
 
     def array(self, what: str, length: int, fill: float | NDArray[Any], dtype: type = np.float64) -> NDArray[Any]:
-        """Return an array of `length`, filled, that stands between guards."""
+        """Return an array of `length`, filled, between guards."""
         whole: NDArray[Any] = np.full(length + 2 * GUARD, CANARY, dtype=dtype)
         self._whole.append((what, whole, length))
         inner = whole[GUARD : GUARD + length]
@@ -99,7 +99,7 @@ def call_aggregate(
 
 
 def call_phi(kernel: Kernel, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what a `PHI` kernel makes of margins."""
+    """Return a `PHI` kernel's values of margins."""
     guarded = Guarded()
     out = guarded.array("out", len(margins), np.nan)
     kernel.function(margins, kernel.params, out)

@@ -272,7 +272,7 @@ def rows_are_the_judgments_that_it_says(subject: Subject) -> None:
 
 
 def _format_read(sample: SampleFile | None, part: str) -> str:
-    """Return the format by which a small file is read; empty: by none."""
+    """Return the format that reads a small file, or ``""``."""
     if sample is None:
         raise CheckFailed(f"there is no [{part}]")
     with tempfile.TemporaryDirectory() as folder:
@@ -315,7 +315,7 @@ def _rows(it: Any) -> pl.DataFrame:
 
 
 def _here(read: Callable[[], T]) -> T:
-    """Return what is read of data; skip the check where they are not on this machine."""
+    """Return the result of reading data; skip the check if they are not on this machine."""
     try:
         return read()
     except (ChecksumError, LicenseError):
@@ -375,7 +375,7 @@ def same_seed_same_rows(subject: Subject) -> None:
 
 
 def _with_another_seed(it: Any) -> Any:
-    """Return a simulator with the next seed; None of what has none."""
+    """Return a simulator with the next seed, or None."""
     if not it.simulated or "seed" not in it.parameters():
         return None
     return type(it).from_spec(Spec(it.name, {**it.spec().params, "seed": it.seed + 1}))

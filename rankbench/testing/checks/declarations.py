@@ -104,7 +104,7 @@ POINTS = (-10.0, -1.0, -0.5, -0.1, 0.0, 0.1, 0.25, 0.5, 0.9, 1.0, 2.0, 10.0, 100
 
 
 def _points(field: FieldInfo) -> list[Any]:
-    """Return values of a parameter: all of those that can be listed, both ends of numbers, and points between."""
+    """Return values of a parameter: all of a finite set, both ends of numbers, and points between."""
     found: list[Any] = []
     for option in union_types(field.annotation):
         if get_origin(option) is Literal:
@@ -117,7 +117,7 @@ def _points(field: FieldInfo) -> list[Any]:
 
 
 def _numbers(field: FieldInfo, *, whole: bool) -> list[Any]:
-    """Return numbers within bounds, and just within those that must not be reached."""
+    """Return numbers within bounds, and just within exclusive bounds."""
     bounds: dict[str, float] = {}
     for constraint in field.metadata:
         for name in ("ge", "gt", "le", "lt"):
@@ -194,7 +194,7 @@ SLACK = 1e-9
 
 
 def well_formed(call: Call, least: int = 8) -> Outputs:
-    """Return what a call returns: real, finite arrays of the shapes it should, floats of at least so many bytes.
+    """Return a call's result, checked: real, finite arrays of the declared shapes, floats of at least so many bytes.
 
     Raises
     ------

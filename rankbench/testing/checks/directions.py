@@ -37,7 +37,7 @@ ROUNDING = 1e-9
 
 
 def _lead(it: Aggregator, structure: NDArray[np.float64], better: int, worse: int) -> float:
-    """Return by how much an item is before another, relative to the largest number."""
+    """Return the lead of an item over another, relative to the largest number."""
     scale = max(float(np.abs(structure).max()), np.finfo(np.float64).tiny)
     if it.structure == "edges":
         return float(structure[better, worse] - structure[worse, better]) / scale
@@ -227,7 +227,7 @@ def best_order_has_the_best_value(subject: Subject) -> None:
 
 
 def _charged(it: Any, alpha: NDArray[np.float64], labels: NDArray[np.float64]) -> float:
-    """Return the value of scores, less of which is better, where labels or their differences are the structure."""
+    """Return the value of scores, to be minimized, with labels or their differences as the structure."""
     structure = labels.copy() if it.structure == "scores" else np.maximum(labels[:, None] - labels, 0.0)
     value = float(it.value(alpha.copy(), structure))
     return value if it.direction == "minimize" else -value

@@ -99,7 +99,7 @@ def _same_cells(found: CellResult, expected: CellResult, label: str) -> None:
 
 
 def _losses_fit(result: CellResult, prepared: Prepared) -> None:
-    """Raise unless there is a loss for each unit, in the range of its metric."""
+    """Raise unless each unit has a loss in the range of its metric."""
     metrics = {metric.name: metric for metric in prepared.metrics}
     for (name, split), losses in result.losses.items():
         if name not in metrics or losses.shape != (len(prepared.units.get(split, ())),):
