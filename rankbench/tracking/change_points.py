@@ -125,7 +125,7 @@ def _threshold(runs: int, points: int, alpha: float) -> float:
 
 
 def _places(values: NDArray[np.float64], spread: float, alpha: float) -> list[int]:
-    """Return the points of the narrowest intervals that pass the threshold and hold none of those before."""
+    """Return the points of the narrowest intervals that pass the threshold and contain no earlier point."""
     runs = len(values)
     layers = []
     points = 0
@@ -171,7 +171,7 @@ def _refined(values: NDArray[np.float64], found: list[int]) -> list[int]:
 
 
 def _kept(values: NDArray[np.float64], spread: float, found: list[int], limit: float) -> list[int]:
-    """Drop, the weakest first, what does not pass the threshold between its neighbors."""
+    """Drop points, the weakest first, that do not pass the threshold between their neighbors."""
     kept = list(found)
     while kept:
         edges = [0, *kept, len(values)]

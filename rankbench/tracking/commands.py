@@ -45,7 +45,7 @@ def _margin(ctx: click.Context, parameter: click.Parameter, text: str | None) ->
 
 
 def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options by which a comparison is judged and shown."""
+    """Add the options of a comparison's judgment and output to a command."""
     words = "Default: table. github: annotations on standard output, and the page into the job's summary."
     command = format_option(["table", "md", "html", "json", "github"], words)(command)
     command = chance_option("--false-alarms", 0.5, 0.01, "Chance of a false alarm where nothing changed.")(command)
@@ -100,7 +100,7 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
 
 
 def comparison_answer(found: Comparison) -> Answer:
-    """Return what is said of a comparison."""
+    """Return the answer of a comparison."""
     return Answer(
         comparison_json(found),
         [*_parts(found)],

@@ -94,7 +94,7 @@ def compare_results(
 def _of_folders(
     base: Path, head: Path, margin: Margin | None, gate: tuple[str, ...], alpha: float
 ) -> tuple[list[Change], list[str], str, list[str]]:
-    """Return the changes in quality, and in speed and memory, notes, the margins in words, and other differences.
+    """Return the changes in quality, speed and memory, notes, the margins as text, and other differences.
 
     Where there are both, quality gets half of the level.
     """

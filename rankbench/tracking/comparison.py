@@ -86,7 +86,7 @@ class Change:
 
     @property
     def detectable_percent(self) -> float:
-        """The change that such a comparison finds in 9 of 10, in percent of base; nan where that means nothing."""
+        """The change detected with 90% power, in percent of base; nan if meaningless."""
         if self.about == "speed":
             return 100 * math.expm1(self.detectable)
         return 100 * self.detectable / abs(self.base) if self.about in ("quality", "memory") and self.base else math.nan
@@ -140,11 +140,11 @@ class Comparison:
 
     @property
     def undeclared(self) -> bool:
-        """True if results changed on the same judgments, and nobody declared it."""
+        """True if results changed on the same judgments without a declaration."""
         return not self.declared and (bool(self.differing) or any(one.differs for one in self.changes))
 
     def finds(self) -> str:
-        """Return which changes such a comparison finds, memory aside, in a sentence; empty where nothing was tested."""
+        """Return a sentence on the detectable changes, memory aside; empty if nothing was tested."""
         rows = [one for one in self.changes if one.about != "memory"]  # its margin in bytes is no small share
         shares = [one.detectable_percent for one in rows if one.detectable_percent > 0]
         if not (sizes := [one.detectable for one in rows if one.detectable > 0]):
@@ -157,7 +157,7 @@ class Comparison:
         return f"The comparison detects a change of {least}{of} or more with probability 0.9{spread}."
 
     def sentence(self) -> str:
-        """Return what came of it, in a few sentences: what changed on the same judgments comes first."""
+        """Return the result in a few sentences; changes on the same judgments come first."""
         gone = len(self.by_verdict("not tested"))
         said = [*self._of_same_judgments(), *self._of_others(), *self._moved_together()]
         if len(self.changes) == gone and not self.differing:
@@ -244,14 +244,14 @@ def place_of_row(change: Change) -> tuple[str, str]:
 
 
 def _noun(change: Change) -> str:
-    """Return what an untested row is about."""
+    """Return the noun for an untested row."""
     if change.what in ("", EVERY):
         return "experiment" if change.what else "gate pattern"
     return "benchmark" if change.about == "speed" and ", n = " not in change.where else "contender"
 
 
 def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:
-    """Return what base has and nothing can be compared with."""
+    """Return the change for an entry of base that cannot be compared."""
     return Change(where, what, math.nan, math.nan, math.nan, "not tested", "nothing", about=about)
 
 
@@ -281,7 +281,7 @@ class Margin(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeEstimate:
-    """A change with its standard error, before the family is known; `se` is nan where nothing shows a spread.
+    """A change with its standard error, before the family is known; `se` is nan if no variance can be estimated.
 
     Where `se` is 0 so many independent draws, or units, `agreed`: by chance with probability 2^(1 - n).
     """
@@ -299,7 +299,7 @@ class ChangeEstimate:
         return self.change.verdict in ("described", "changed") and not math.isnan(self.se)
 
     def sources(self) -> VarianceSources:
-        """Return where its variance comes from."""
+        """Return the sources of its variance."""
         return VarianceSources(np.array([self.share]), *self.df)
 
     def with_interval(self, share: float = 1.0) -> ChangeEstimate:
@@ -337,7 +337,7 @@ class Family(NamedTuple):
         return not self.gate or matches(item, self.gate)
 
     def has_benchmark(self, name: str) -> bool:
-        """Return whether the gate names a benchmark: in full, or by what stands after the name of its file."""
+        """Return whether the gate names a benchmark, in full or without the name of its file."""
         return self.has(name) or matches(name, [f"*::{pattern}" for pattern in self.gate])
 
     def has_cell(self, experiment: str, contender: str) -> bool:

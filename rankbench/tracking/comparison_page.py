@@ -28,12 +28,12 @@ _ORDER = ("worse", "not tested", "better", "changed", "not significant", "descri
 
 
 def shown_first(comparison: Comparison) -> list[Change]:
-    """Return the changes, the worst first, those that are equal last."""
+    """Return the changes, the worst first and the equal ones last."""
     return sorted(comparison.changes, key=lambda one: (_ORDER.index(one.verdict), one.p if one.p == one.p else 2.0))
 
 
 def shown_changes(comparison: Comparison) -> list[Change]:
-    """Return what tables show: every change but rows that are equal, or differ by rounding."""
+    """Return the changes in tables: all except rows that are equal, or differ by rounding."""
     return [one for one in shown_first(comparison) if one.verdict not in ("equal", "rounding")]
 
 
@@ -46,14 +46,14 @@ def cells_of(change: Change) -> tuple[str, ...]:
 
 
 def _mean(value: float, about: ChangeSubject) -> str:
-    """Return a mean as a cell: bytes in MB; empty: there is none."""
+    """Return a mean as a cell: bytes in MB; empty if missing."""
     if math.isnan(value):
         return ""
     return f"{value / 1e6:,.1f} MB" if about == "memory" else f"{value:.6g}"
 
 
 def _difference(change: float, about: ChangeSubject) -> str:
-    """Return a change with its sign: of speed the share by which a ratio is above 1, not its logarithm."""
+    """Return a change with its sign: of speed the ratio less 1, not its logarithm."""
     if math.isnan(change):
         return ""
     if about == "speed":
@@ -62,19 +62,19 @@ def _difference(change: float, about: ChangeSubject) -> str:
 
 
 def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:
-    """Return the heads of a table's columns; that of changes says which way they go."""
+    """Return the heads of a table's columns; the head of changes has their direction."""
     which = " or ".join(_PLUS[about][0] for about in _PLUS if any(one.about == about for one in changes))
     return tuple(f"change (+ {which})" if name == "change" else name for name in _COLUMNS)
 
 
 def how_to_read(changes: Sequence[Change]) -> str:
-    """Return which way changes go, and what intervals and p are of."""
+    """Return a note on the direction of changes, and on intervals and p."""
     meaning = "; ".join(clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes))
     return f"{meaning[0].upper()}{meaning[1:]}. The interval is for its row alone; p is adjusted for all rows."
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """Return a page: what came of it, then a table, then what was not compared."""
+    """Return a page: the result, then a table, then entries that were not compared."""
     title = f"{markdown(comparison.head)} against {markdown(comparison.base)}"
     page: list[Node] = [Heading(1, title), Paragraph(f"**{comparison.sentence()}**")]
     if comparison.finds():

@@ -100,7 +100,7 @@ class Series(NamedTuple):
         return (change.after > change.before) == (self.direction == "minimize")
 
     def told(self, change: ChangePoint) -> str:
-        """Return a change in words: how much, which way, and between which commits."""
+        """Return a text on a change: its size, its direction, and its commits."""
         share = f" ({(change.after / change.before - 1):+.1%})" if change.before else ""
         commits = _shortened(self.commits)
         where = f"at {commits[change.at]}"
@@ -111,20 +111,20 @@ class Series(NamedTuple):
 
 
 def _shortened(commits: list[str]) -> list[str]:
-    """Return the first characters of commits: twelve, or as many more as tell them apart."""
+    """Return the first characters of commits: twelve, or as many more as make them distinct."""
     fewest = next((n for n in range(12, 64) if len({one[:n] for one in commits}) == len(set(commits))), None)
     return [one[:fewest] for one in commits]
 
 
 class History(NamedTuple):
-    """All series of a history that were asked for, of so many entries."""
+    """The requested series of a history, and its number of entries."""
 
     series: list[Series]
     entries: int
 
 
 def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> HistoryEntry:
-    """Return what to keep of a run.
+    """Return a run's entry in the history.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _means(sampler: Sampler, suite: str) -> Iterator[HistoryValue]:
 
 
 def add_entry(folder: Path, entry: HistoryEntry) -> Path:
-    """Append an entry; nothing that is there is ever changed.
+    """Append an entry; existing entries never change.
 
     Returns
     -------

@@ -72,7 +72,7 @@ def show(folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool
 
 
 def shown_history(found: History, alpha: float, *, everything: bool) -> Answer:
-    """Return what is said of a history: a row for each change, with `everything` also for series without one."""
+    """Return the answer of a history: a row for each change, with `everything` also for series without one."""
     rows = []
     for one in found.series:
         told = [one.told(change) for change in one.changes] or [""] * everything

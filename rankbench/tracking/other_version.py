@@ -83,7 +83,7 @@ def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersi
 
 
 def git_says(*arguments: str) -> str:
-    """Return what git says; empty if it fails, or there is none."""
+    """Return git's output; empty if it fails or is missing."""
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.SubprocessError):
@@ -100,7 +100,7 @@ def _pip(folder: Path, *arguments: str) -> None:
 
 
 def _run(folder: Path, *command: str) -> None:
-    """Run a command that fills an environment, and write what it says to ``build.log``.
+    """Run a command that fills an environment, and write its output to ``build.log``.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def quality_changes(base: StoredResults, head: StoredResults, family: Family) ->
 
 
 def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
-    """Yield what else is not the same: experiments, versions, code, class of processor, seed."""
+    """Yield other differences: experiments, versions, code, class of processor, seed."""
     names = {e.name for e in before.experiments}, {e.name for e in after.experiments}
     for name in sorted(names[1] - names[0]):
         yield f"new: experiment {name}"
@@ -133,7 +133,7 @@ def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
 
 
 def misfit(before: SourceRecord, after: SourceRecord) -> str:
-    """Return why an experiment cannot be compared; empty if it can."""
+    """Return why an experiment cannot be compared, or ``""``."""
     if before.protocol != after.protocol:
         return f"the protocol was {before.protocol}, is {after.protocol}"
     if before.fingerprint != after.fingerprint:
@@ -238,7 +238,7 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
 def _numbers(
     pair: _Pair, metric: str, split: Split, where: str, base: NDArray[np.float64], head: NDArray[np.float64]
 ) -> Iterator[ChangeEstimate]:
-    """Yield the numbers of items that differ by more than rounding: they are no losses, and no interval is theirs."""
+    """Yield the numbers of items that differ by more than rounding: they are no losses, and have no interval."""
     source = pair.sampler.source
     apart = _differ(pair, metric, base, head)
     sign = 1.0 if metric in _PLACES else -1.0
@@ -252,7 +252,7 @@ def _numbers(
 
 
 def _differ(pair: _Pair, metric: str, base: NDArray[np.float64], head: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return where numbers differ by more than rounding, or by the tolerance of the metric on other processors."""
+    """Return whether numbers differ by more than rounding, or by the metric's tolerance on other processors."""
     finite = np.abs(base[np.isfinite(base)])
     size = float(finite.max(initial=0.0))
     tolerance = pair.sampler.source.metric(metric).tolerance if pair.elsewhere else ROUNDING
@@ -311,19 +311,19 @@ def _widening(pair: _Pair, draws: int) -> float:
 
 
 def _order_widening(pair: _Pair, base: NDArray[np.float64], head: NDArray[np.float64]) -> float:
-    """Return by how much more their difference varies as units follow one another in time; 1 where they do not."""
+    """Return the factor on the standard error of their difference for units dependent in time, else 1."""
     if pair.sampler.source.judged_on != STRETCHES:
         return 1.0
     return order_widening(np.stack([base.mean(axis=0), head.mean(axis=0)], axis=1))
 
 
 def _variance(means: NDArray[np.float64]) -> float:
-    """Return the variance of the mean of these; 0 for a single one, whose spread nobody knows."""
+    """Return the variance of the mean of these; 0 for a single one, whose variance is unknown."""
     return float(means.var(ddof=1) / len(means)) if len(means) > 1 else 0.0
 
 
 def _cell_variance(losses: NDArray[np.float64]) -> float:
-    """Return the part of the variance of a mean that is of single cells, shape (R, U): MS_cells / (R U)."""
+    """Return the part of the variance of a mean due to single cells, shape (R, U): MS_cells / (R U)."""
     draws, units = losses.shape
     if draws < 2 or units < 2:
         return 0.0

@@ -51,7 +51,7 @@ from rankbench.tracking.comparison import Change, ChangeEstimate, Family
 def shuffled_scores(
     base: PairCounts, head: PairCounts, aggregator: Aggregator, times: int, seed: int
 ) -> NDArray[np.float64] | None:
-    """Return the scores of shuffled early logs, shape (times, m of base); a row of nan where there are none.
+    """Return the scores of shuffled early logs, shape (times, m of base); a row without scores is nan.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _aggregator(method: str) -> Aggregator:
 
 
 def _kept(common: int, before: int, after: int, by_judge: bool) -> list[str]:
-    """Return what to know of the votes that only one log has."""
+    """Return notes on the votes that only one log has."""
     notes = [f"{after - common:,} of {after:,} votes are new"]
     if not by_judge:
         notes.append("not all votes name a judge: rankbench takes votes for independent")
@@ -233,7 +233,7 @@ def _units_of(base: pl.DataFrame, head: pl.DataFrame) -> tuple[tuple[pl.DataFram
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """A log counted by the units of both logs; of a unit that it has not, nothing is counted."""
+    """A log counted by the units of both logs; units without votes in it are empty."""
 
     data: ClusterCounts
     scores: NDArray[np.float64]
@@ -285,7 +285,7 @@ def _comparable(sides: Sequence[_Side], aggregator: Aggregator) -> tuple[list[st
 
 
 def _freedom(sides: Sequence[_Side], places: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """Return how many equal units the change of each item rests on: Kish's number of what each adds to it.
+    """Return the effective number of units behind the change of each item, by Kish's formula.
 
     A unit adds to the change of an item the difference of its shares of the item's votes.
     """
@@ -352,5 +352,5 @@ def _estimates(
 
 
 def _centred(changes: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return changes, shape (B, items), against that of the median item among those that are known."""
+    """Return changes, shape (B, items), less that of the median item among known ones."""
     return changes - np.median(changes[:, known] if known.any() else changes, axis=1, keepdims=True)

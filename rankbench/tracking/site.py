@@ -69,14 +69,14 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
 
 
 def _how_to_submit() -> str:
-    """Return how to submit a result, in Markdown, with the suites that are installed."""
+    """Return how to submit a result, in Markdown, with the installed suites."""
     text = files("rankbench.html").joinpath("assets", "submit.md").read_text(encoding="utf-8")
     suites = [f"- `{name}`: {markdown(read_suite(path).title)}" for name, path in manager.suites().items()]
     return "\n".join([text, "## Suites", "", *suites])
 
 
 def folder_page(folder: Path) -> tuple[bytes, str, dict[str, bytes]]:
-    """Return the page of a folder, its words in Markdown, and its tables by name.
+    """Return the page of a folder, its text in Markdown, and its tables by name.
 
     Raises
     ------

@@ -34,7 +34,7 @@ LARGER_BYTES = 16 << 20
 
 
 def memory_margin(base: float) -> float:
-    """Return by how many bytes a peak must grow to matter: a tenth of base, and 16 MiB at least."""
+    """Return the growth of a peak, in bytes, that matters: a tenth of base, and 16 MiB at least."""
     return max(LARGER_BY * base, LARGER_BYTES)
 
 
@@ -89,7 +89,7 @@ def timing_changes(base: Timings, head: Timings, family: Family) -> tuple[list[C
 
 
 def _in_turns(base: Timings, head: Timings, cell: TimedCell, margin: Margin) -> ChangeEstimate:
-    """Return the change of launches in which both were timed in turns."""
+    """Return the change over launches in which both were timed in turns."""
     ratios = launch_log_ratios(head.seconds[cell], base.seconds[cell])
     before = float(np.median(launch_medians(base.seconds[cell])))
     rests = f"{count_text(len(ratios), 'launch')} of {count_text(head.rounds, 'round')}, in turns"
@@ -108,7 +108,7 @@ def _by_reference(base: Timings, head: Timings, cell: TimedCell, margin: Margin)
 def _slower(
     where: str, what: str, base: float, change: float, rests: str, margin: Margin, se: float = math.nan, df: float = 1.0
 ) -> ChangeEstimate:
-    """Return a change of a logarithm; head is base's time with it, from which the median of head may differ."""
+    """Return a change of a logarithm; head is base times its exponential, not the median of head."""
     told = Change(where, what, base, base * math.exp(change), change, "described", rests, about="speed")
     return ChangeEstimate(told, se, 1.0, (df, df), math.log1p(margin.size))
 
@@ -166,7 +166,7 @@ class Job(NamedTuple):
 
 
 def benchmark_files(path: Path) -> list[Path]:
-    """Return the JSON files of a side: the path itself, or a folder's; empty where there are none."""
+    """Return the JSON files of a side: the path itself, or a folder's; empty without any."""
     if path.is_dir():
         return sorted(one for one in path.glob("*.json") if one.is_file())
     return [path] if path.suffix == ".json" and path.is_file() else []

@@ -31,7 +31,7 @@ TIME_COLUMNS = ("where", "contender", "median", "95% interval", "to reference", 
 
 
 class TimedRow(NamedTuple):
-    """A contender's time; what is not known is nan.
+    """A contender's time; unknown values are nan.
 
     Attributes
     ----------
@@ -104,13 +104,13 @@ class TimedSuite:
 
     @property
     def exit_code(self) -> int:
-        """As of a comparison; of one version 0; 3 where nothing was timed."""
+        """As of a comparison; of one version 0; 3 if nothing was timed."""
         if self.comparison is not None:
             return self.comparison.exit_code
         return 0 if self.rows else 3
 
     def sentence(self) -> str:
-        """Return how much was timed."""
+        """Return a sentence on the number of timings."""
         launches, rounds = count_text(self.launches, "launch"), count_text(self.rounds, "round")
         return f"{launches} of {rounds}, each contender four times a round; in {self.directory}."
 
@@ -218,7 +218,7 @@ def time_suite(
 
 
 def _timings(launcher: Launcher, launches: Sequence[turns.Launch], at: int, facts: TimingFacts) -> Timings:
-    """Return the table of one side: what was timed in each launch and did not fail."""
+    """Return the table of one side: all that was timed without failure in each launch."""
     seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R, 4)
     kept = [(place, cell) for place, cell in enumerate(launcher.cells) if cell not in launcher.failed]
     return Timings(
@@ -256,7 +256,7 @@ def _rows(timings: Timings) -> list[TimedRow]:
 
 
 def timed_json(timed: TimedSuite) -> dict[str, Any]:
-    """Return everything, as JSON has it: what is not known is null."""
+    """Return everything as values for JSON; unknown values are null."""
     return {
         "directory": str(timed.directory),
         "launches": timed.launches,

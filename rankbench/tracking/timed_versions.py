@@ -62,7 +62,7 @@ def here() -> TimedVersion:
 
 
 class _Process:
-    """A process that times what it is asked to; `places` has the place of each cell there.
+    """A process that times cells on request; `places` has the place of each cell there.
 
     Raises
     ------
@@ -118,7 +118,7 @@ class _Process:
         return self.ask(at=None if cell is None else self.places[cell], **request)
 
     def _ended(self) -> int:
-        """Return the exit code of a process that has nothing more to say."""
+        """Return the exit code of a process that has sent its last message."""
         try:
             return self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
@@ -126,14 +126,14 @@ class _Process:
             return self._process.wait()
 
     def close(self) -> None:
-        """End it: it has nothing to lose."""
+        """Kill the process; it has nothing to lose."""
         self._process.kill()
         self._process.communicate()
         self._said.close()
 
 
 class Launcher:
-    """Starts a process for each side, and times what both have in turns.
+    """Starts a process for each side, and times their common cells in turns.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Launcher:
             return Launch(np.stack(rounds, axis=2), first, memory)
 
     def _chosen(self, members: Sequence[tuple[str, str, int, int]]) -> dict[TimedCell, int]:
-        """Return the place of everything that was asked for and is there."""
+        """Return the place of each requested cell that exists."""
         least: dict[str, int] = {}
         for experiment, _, _, declared in members:
             least[experiment] = min(declared, least.get(experiment, declared))
@@ -219,7 +219,7 @@ class Launcher:
         return found
 
     def _agree(self, processes: Sequence[_Process]) -> None:
-        """Settle what is timed: what all sides have."""
+        """Choose the cells that are timed: the cells of all sides."""
         self.facts = [process.facts for process in processes]
         sides = [process.places for process in processes]
         everything = dict.fromkeys(cell for own in sides for cell in own)
@@ -227,7 +227,7 @@ class Launcher:
         self.cells = [cell for cell in everything if all(cell in own for own in sides)]
 
     def _first(self, processes: Sequence[_Process], until: float) -> NDArray[np.float64] | None:
-        """Call everything for the first time; what fails is left out from now on. None: there is no time left."""
+        """Call every cell for the first time, and drop cells that fail; None: the time is over."""
         times = np.full((len(processes), len(self.cells)), np.nan)
         for side, process in enumerate(processes):
             for at, cell in enumerate(self.cells):
@@ -246,7 +246,7 @@ class Launcher:
     def _round(
         self, launch: int, number: int, processes: Sequence[_Process], until: float
     ) -> NDArray[np.float64] | None:
-        """Return the seconds of a round, shape (S, C + 1, 4); None where there is no time left."""
+        """Return the seconds of a round, shape (S, C + 1, 4); None if the time is over."""
         cells = [*self.cells, None]
         seconds = np.full((len(processes), len(cells), TURNS), np.nan)
         order = order_of_round(self.seed, launch, number, len(processes), len(cells))

@@ -146,7 +146,7 @@ def _resident(name: str) -> float:
 
 
 def _memory(work: Callable[[], Any]) -> float | None:
-    """Return the bytes that a call takes at its peak, beyond what the process holds before; None: not known here."""
+    """Return the peak memory of a call in bytes, beyond the process's memory before; None if unknown here."""
     try:
         gc.collect()
         with contextlib.suppress(OSError, AttributeError):
@@ -176,7 +176,7 @@ def _answered(request: dict[str, Any], loaded: _Timed, workload: _Workload) -> d
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the last one."""
     questions, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -163,7 +163,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class TurnsTaken:
-    """All launches, and why there are no more.
+    """All launches, and the reason why they ended.
 
     Attributes
     ----------
