@@ -30,7 +30,7 @@ class Less(ClaimKind):
     source: ClassVar[str] = "Intersection-union test: R. L. Berger, Technometrics 24(4), 1982"
 
     def measured(self) -> str:
-        """Return what the intervals are of."""
+        """Return a sentence on the intervals."""
         return "Differences of mean losses, first minus second; claimed: below 0."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -38,11 +38,11 @@ class Less(ClaimKind):
         return compared.differences()
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval is below zero."""
+        """Return whether an interval is below zero."""
         return np.asarray(upper < 0)
 
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval is above zero."""
+        """Return whether an interval is above zero."""
         return np.asarray(lower > 0)
 
 
@@ -52,15 +52,15 @@ class _Within(ClaimKind):
     margin: NonnegativeMargin = Field(default=0.0, description="Largest distance from zero that does not matter.")
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval lies within the margin: two one-sided tests in one."""
+        """Return whether an interval lies within the margin: two one-sided tests in one."""
         return equivalent(lower, upper, self.margin)
 
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval lies outside the margin."""
+        """Return whether an interval lies outside the margin."""
         return not_equivalent(lower, upper, self.margin)
 
     def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far estimates are past the margin."""
+        """Return the distance of estimates beyond the margin."""
         return np.abs(estimate) - self.margin
 
 
@@ -74,7 +74,7 @@ class Equivalent(_Within):
     source: ClassVar[str] = "Two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987"
 
     def measured(self) -> str:
-        """Return what the intervals are of."""
+        """Return a sentence on the intervals."""
         return f"Differences of mean losses, first minus second; claimed: within ±{self.margin:g}."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -98,11 +98,11 @@ class Flat(_Within):
     )
 
     def lacks(self) -> str:
-        """Return what is missing."""
+        """Return an error text for a missing parameter, or ``""``."""
         return "" if len(set(self.places)) > 1 else "a claim of kind 'flat' needs two places at least"
 
     def measured(self) -> str:
-        """Return what the intervals are of."""
+        """Return a sentence on the intervals."""
         return f"Slopes of mean losses for each tenfold of the number; claimed: within ±{self.margin:g}."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -135,7 +135,7 @@ class Wider(ClaimKind):
     ratio: ClassVar[bool] = True
 
     def measured(self) -> str:
-        """Return what the intervals are of."""
+        """Return a sentence on the intervals."""
         return "Ratios of standard deviations over repetitions, first to second; claimed: above 1."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -152,11 +152,11 @@ class Wider(ClaimKind):
         return Evidence(tuple(one.text for one in compared.contrasts), over_both, over_draws)
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where the logarithm of a ratio is above zero."""
+        """Return whether the logarithm of a ratio is above zero."""
         return np.asarray(lower > 0)
 
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where the logarithm of a ratio is below zero."""
+        """Return whether the logarithm of a ratio is below zero."""
         return np.asarray(upper < 0)
 
     def shown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,7 +178,7 @@ class Wins(ClaimKind):
     share: float = Field(default=0.5, gt=0, lt=1, description="Share of repetitions that the first contender exceeds.")
 
     def measured(self) -> str:
-        """Return what the intervals are of."""
+        """Return a sentence on the intervals."""
         return f"Shares of repetitions in which the first contender is better; claimed: above {self.share:g}."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -200,15 +200,15 @@ class Wins(ClaimKind):
         return Evidence(texts, bounds, bounds)
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval is above the share."""
+        """Return whether an interval is above the share."""
         return np.asarray(lower > self.share)
 
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval is below the share."""
+        """Return whether an interval is below the share."""
         return np.asarray(upper < self.share)
 
     def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far estimates are below the share."""
+        """Return the distance of estimates below the share."""
         return self.share - estimate
 
 
@@ -225,11 +225,11 @@ class Bounded(ClaimKind):
     bound: str = Field(default="", description="Metric that is the bound.")
 
     def lacks(self) -> str:
-        """Return what is missing."""
+        """Return an error text for a missing parameter, or ``""``."""
         return "" if self.bound else "a claim of kind 'bounded' needs bound"
 
     def measured(self) -> str:
-        """Return what is compared."""
+        """Return a sentence on the comparison."""
         return f"Largest difference of the first metric and {self.bound} on a unit; claimed: at most 0."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -246,15 +246,15 @@ class Bounded(ClaimKind):
         return Evidence(tuple(texts), bounds, bounds)
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where no value exceeds its bound."""
+        """Return whether no value exceeds its bound."""
         return np.asarray(upper <= _ROUNDING)
 
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where a value exceeds its bound."""
+        """Return whether a value exceeds its bound."""
         return np.asarray(lower > _ROUNDING)
 
     def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far values exceed their bound."""
+        """Return the excess of values over their bound."""
         return estimate
 
 
@@ -269,7 +269,7 @@ class _OfCurves(ClaimKind):
     steps: tuple[int, ...] = Field(default=(), description="Steps that are compared.")
 
     def lacks(self) -> str:
-        """Return what is missing."""
+        """Return an error text for a missing parameter, or ``""``."""
         return "" if self.metric and self.steps else f"a claim of kind {self.name!r} needs metric and steps"
 
     def curve_metric(self) -> str:
@@ -311,7 +311,7 @@ class Coincide(_Within, _OfCurves):
     )
 
     def measured(self) -> str:
-        """Return what the intervals are of."""
+        """Return a sentence on the intervals."""
         return f"Ratios of mean curves, first to second; claimed: within a factor of {10**self.margin:.3g}."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -342,13 +342,13 @@ class Rate(_OfCurves):
     exponent: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="r, the power that is claimed.")
 
     def lacks(self) -> str:
-        """Return what is missing."""
+        """Return an error text for a missing parameter, or ``""``."""
         return super().lacks() or (
             "" if len(set(self.steps)) > 1 else "a claim of kind 'rate' needs two steps at least"
         )
 
     def measured(self) -> str:
-        """Return what the intervals are of."""
+        """Return a sentence on the intervals."""
         return f"Slopes of log mean curves against log steps; claimed: below -{self.exponent:g}."
 
     def evidence(self, compared: Compared) -> Evidence:
@@ -361,15 +361,15 @@ class Rate(_OfCurves):
         return Evidence(texts, bounds, bounds)
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval is below the claimed slope."""
+        """Return whether an interval is below the claimed slope."""
         return np.asarray(upper < -self.exponent)
 
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where an interval is above the claimed slope."""
+        """Return whether an interval is above the claimed slope."""
         return np.asarray(lower > -self.exponent)
 
     def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far estimates are above the claimed slope."""
+        """Return the distance of estimates above the claimed slope."""
         return estimate + self.exponent
 
 

@@ -35,7 +35,7 @@ WINDOWS = 2
 
 
 class _Series(NamedTuple):
-    """A contender at one n in a panel; `name` is its own in the figure, `label` what the panel's legend says."""
+    """A contender at one n in a panel; `name` identifies it in the figure, `label` is its legend in the panel."""
 
     name: str
     label: str
@@ -44,11 +44,11 @@ class _Series(NamedTuple):
 
     @property
     def drawable(self) -> bool:
-        """True if there are numbers to draw."""
+        """True if it has numbers to draw."""
         return self.arm.racing and bool(self.race.repetitions)
 
     def place(self, metric: str) -> tuple[int, str, str]:
-        """Return where its curve of a metric is found."""
+        """Return the key of its curve of a metric."""
         return self.race.n, self.arm.label, metric
 
 
@@ -76,7 +76,7 @@ class Curves(FigureKind):
     )
 
     def lacks(self) -> str:
-        """Return what is missing."""
+        """Return an error text for missing parameters, or ``""``."""
         if not (self.metrics and self.panels):
             return "a figure of kind 'curves' needs metrics and panels, at least one of each"
         return "" if len(self.titles) in (0, len(self.metrics)) else "titles: one for each of metrics, or none"
@@ -91,7 +91,7 @@ class Curves(FigureKind):
         return f"a panel is of n = {other[0]}, which is not one of the experiment's n" if other else ""
 
     def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
-        """Return the plots, a row for each metric; what was added is in every panel of a single n.
+        """Return the plots, a row for each metric; added contenders are in every panel of a single n.
 
         A contender drawn at several n is several series: at the n of the other panels it is the
         contender as it is there, at others a variant in the same color.
@@ -147,7 +147,7 @@ class Curves(FigureKind):
         )
 
     def _series(self, results: ExperimentResults, panel: Panel) -> list[_Series]:
-        """Return what a panel asks for, whatever became of it."""
+        """Return the series of a panel, finished or not."""
         single = len(panel.n) == 1
         own = next((p.n[0] for p in self.panels if len(p.n) == 1 and p.n[0] in panel.n), panel.n[0])
         several = len(panel.series) > 1 or "*" in panel.series[0]
@@ -165,7 +165,7 @@ class Curves(FigureKind):
     def _curves(
         self, results: ExperimentResults, series: Sequence[_Series], level: float
     ) -> dict[tuple[int, str, str], CurveIntervals]:
-        """Return the curves that there are, each by its place."""
+        """Return the curves of drawable series, by key."""
         found = {}
         for one in (one for one in series if one.drawable):
             for metric in self.metrics:
@@ -181,7 +181,7 @@ class Curves(FigureKind):
 
 
 def _title(panel: Panel, shown: Sequence[_Series]) -> str:
-    """Return a panel's title, with the n that was drawn where there is one: data may be too few for the suite's."""
+    """Return a panel's title, with the n drawn if single: data may be too few for the suite's n."""
     drawn = {one.race.n for one in shown}
     parts = [panel.title, f"n = {drawn.pop():,}" if len(panel.n) == len(drawn) == 1 else ""]
     return ", ".join(filter(None, parts))
@@ -214,7 +214,7 @@ class Growth(FigureKind):
         return unknown_metric(self.metrics, metrics)
 
     def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
-        """Return lines of what `series` match or was added, and gray ones of `references`; one split: side by side."""
+        """Return lines of added contenders and of `series`, and gray ones of `references`; one split: side by side."""
         labels = order_of(results)
         references = [label for label in labels if matches(label, self.references)]
         series = [

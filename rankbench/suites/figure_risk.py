@@ -79,7 +79,7 @@ def line_names(
     added: Collection[str] = (),
     used: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return a name for each line: its labels without what they say of `parameter`.
+    """Return a name for each line: its labels without the value of `parameter`.
 
     Two lines that would be called alike, and one that would be called as something in `used` is, are
     called by their first and last labels instead. Labels in `added` name a line only if it has no others.
@@ -146,7 +146,7 @@ class Risk(FigureKind):
     )
 
     def lacks(self) -> str:
-        """Return what is missing."""
+        """Return an error text for a missing parameter, or ``""``."""
         return "" if self.parameter else "a figure of kind 'risk' needs the parameter that it is drawn against"
 
     def patterns(self) -> Sequence[str]:
@@ -160,7 +160,7 @@ class Risk(FigureKind):
         return f"no contender has a number as parameter {self.parameter!r}"
 
     def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
-        """Return the plots; what was added is in or beside a line. A single n: splits are side by side."""
+        """Return the plots; added contenders are in or beside a line. A single n: splits are side by side."""
         parts, labels = self._parts(results), order_of(results)
         of_line: dict[str, set[str]] = {}
         for found in parts.lines.values():

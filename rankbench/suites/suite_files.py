@@ -24,7 +24,7 @@ INCLUDE_DEPTH = 20
 
 
 def read_suite(path: Path) -> Suite:
-    """Read one suite file, as it is written: includes are not followed.
+    """Read one suite file as written, without following includes.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def load_suite(name: str) -> Suite:
 
 
 def _second(names: Sequence[str]) -> str:
-    """Return a name that there is twice; empty without one."""
+    """Return the first duplicate name, or ``""``."""
     return next((name for name in names if names.count(name) > 1), "")
 
 
@@ -163,7 +163,7 @@ def _with_includes(suite: Suite, path: dict[Path, str], included: set[Path]) -> 
 
 
 def describe_suite(name: str) -> dict[str, Any]:
-    """Return what a registered suite's file says, as plain values; of contenders how many, grids multiplied out.
+    """Return a registered suite's contents as plain values, with the number of contenders, grids expanded.
 
     Raises
     ------
