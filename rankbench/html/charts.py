@@ -140,7 +140,7 @@ def _tick(value: float) -> str:
 
 
 def _titled(plot: Plot, words: str) -> JsonObject:
-    """Return what all plots have: version, title, a description for screen readers, width, and parameters."""
+    """Return the common part of all plots: version, title, description for screen readers, width, parameters."""
     title = {"title": {"text": _wrapped(plot.title), "anchor": "start"}} if plot.title else {}
     return {
         "$schema": VERSION,
@@ -180,7 +180,7 @@ _ENDS = "' (' + format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g') 
 
 
 def _spoken(words: str, value: str) -> JsonObject:
-    """Return the transform that makes a point's words for screen readers: places on an axis are no values."""
+    """Return the transform that makes a point's text for screen readers, as positions on an axis are not values."""
     said = f"{words} + ': ' + format(datum.{value}, '.5~g') + (isValid(datum.low) ? {_ENDS} : '')"
     return {"calculate": said, "as": "spoken"}
 
@@ -368,7 +368,7 @@ class _Lines:
 
 
 def _dots(plot: Plot, wide: Plot, shown: Mapping[str, str]) -> JsonObject:
-    """Return a plot of dots, a row for each; `shown` has the words of rows."""
+    """Return a plot of dots, a row for each; `shown` has the rows' labels."""
     rows = []
     for one, other in zip(plot.dots, wide.dots, strict=True):
         row = {"series": shown[one.row], "x": _number(one.value), "note": one.note}

@@ -96,7 +96,7 @@ class PairTable(BaseModel):
 
 
 class PageData(BaseModel):
-    """Data of a page's scripts; texts and lists come again and again, and stand there once.
+    """Data of a page's scripts, with repeated texts and lists stored once.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ def page_bytes(page: Page) -> bytes:
 
 
 def title_of(text: str) -> str:
-    """Return the first heading of a text in Markdown as plain words."""
+    """Return the first heading of a text in Markdown as plain text."""
     tokens = MarkdownIt("commonmark").parse(text)
     found = next((tokens[at + 1] for at, token in enumerate(tokens) if token.type == "heading_open"), None)
     return "".join(child.content for child in found.children or ()) if found else ""
@@ -82,7 +82,7 @@ def in_site(page: bytes, index: str, folder: str = "", names: Collection[str] = 
 
 
 def words_of(page: bytes) -> str | None:
-    """Return the words of a page above its first table or figure in Markdown; None: rankbench did not write it."""
+    """Return the text of a page above its first table or figure in Markdown; None if rankbench did not write it."""
     _, ours, rest = page.partition(_MAIN)
     above = re.split("<figure|<section|<div", re.sub("<nav.*?</nav>", "", rest.decode()), maxsplit=1)[0]
     lines = re.findall(r"<(?:h1|p|li)\b[^>]*>(.*?)</(?:h1|p|li)>", above, re.DOTALL)
@@ -121,7 +121,7 @@ _PAIRS = """<section id="pairs" class="answers"><h2 id="two">Two against each ot
 
 @functools.cache
 def _asset(name: str) -> str:
-    """Return a script or a style as it stands in a page; none holds the end of its own element."""
+    """Return a script or a style for inclusion in a page, its own end tags escaped."""
     text = files("rankbench.html").joinpath("assets", name).read_text(encoding="utf-8").strip()
     if name.endswith(".html"):
         return f"{text}\n"
@@ -206,7 +206,7 @@ def _anchor(inline: Token, seen: dict[str, int]) -> str:
 
 
 def _target(link: str) -> dict[str, str | int | float]:
-    """Return the place in this file to which a link leads, or another page; none for a file that may not be there."""
+    """Return a link's target in this file, or another page; none for a file that may be missing."""
     file, _, anchor = link.partition("#")
     if file in _PLACES:
         return {"href": f"#{anchor or _PLACES[file][1]}"}
@@ -235,7 +235,7 @@ _LENGTHS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
 
 
 def _picture(svg: bytes) -> str:
-    """Return a picture as the address of an image, without what no reader sees: short names, hundredths of a point."""
+    """Return a picture as a data address, with short names, rounded numbers and no invisible parts."""
     text = re.sub(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->", "", svg.decode(), flags=re.DOTALL)
     text = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", text))
     short = {name: f"a{at}" for at, name in enumerate(dict.fromkeys(_USED.findall(text)))}
