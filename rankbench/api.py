@@ -236,7 +236,7 @@ def run(
 
 
 def _stored(store: Store, made: Planned, blocks: Iterable[BlockResult], told: Progress, *, first: bool) -> float:
-    """Store blocks as they are computed, and show the `first`; return how many seconds all of them took."""
+    """Store blocks as they are computed, and show the `first`; return their total seconds."""
     busy = 0.0
     for index, block in enumerate(blocks):
         _check_code(made.plan.plugins)
@@ -251,7 +251,7 @@ def _stored(store: Store, made: Planned, blocks: Iterable[BlockResult], told: Pr
 def _computed(
     made: Planned, tasks: Sequence[BlockTask], *, workers: int, timeout: float | None, address: str
 ) -> Iterable[BlockResult]:
-    """Return what yields the results of tasks, of the cluster whose scheduler is at an address, or of this machine."""
+    """Yield task results from the local machine or a Dask cluster."""
     limit = LIMIT if timeout is None else timeout
     if tasks and address:
         return run_on_cluster(made.sources, tasks, address, limit)
@@ -260,7 +260,7 @@ def _computed(
 
 
 def _check_code(plugins: Sequence[str]) -> None:
-    """Refuse to go on where code was written since this process read it: nobody knows which of the two has run.
+    """Raise if the source changed after it was imported, as the code that ran is unknown then.
 
     Raises
     ------
@@ -321,7 +321,7 @@ def verify(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Verification:
-    """Verify that a published folder is what its rows give, and that blocks of the rows come out again.
+    """Check that a published folder follows from its rows, and that recomputed blocks equal the rows.
 
     Parameters
     ----------
