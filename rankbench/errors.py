@@ -64,7 +64,7 @@ _style: OptionStyle = _keyword
 
 
 def option(name: str, value: object = "") -> str:
-    """Return an option as its user writes it, for a message: as a keyword of Python, or as `options_as` says.
+    """Return an option for a message: as a keyword of Python, or as `options_as` sets.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class InputError(RankbenchError, ValueError):
 
 
 class Unread(InputError):
-    """A table does not say what its columns or cells mean; the message asks, and says how to tell.
+    """The meaning of a table's columns or cells is unknown; the message asks, with options to answer.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class PluginError(RankbenchError):
 
 
 class ExecutorError(RankbenchError):
-    """Where work was to run cannot be used: no scheduler, no workers, other code or no such file there."""
+    """An executor cannot be used: no scheduler, no workers, other code or no such file there."""
 
     exit_code = 2
 
