@@ -21,7 +21,6 @@ from rankbench.cli.output import (
 )
 from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Format, chosen_form, file_options, show
-from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.errors import SpecError
@@ -32,6 +31,7 @@ from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.question import RankingQuestion
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
 from rankbench.ranking.times import TimeUnit
+from rankbench.systems.question import SystemsQuestion
 from rankbench.systems.read_scores import scores_read
 from rankbench.systems.score_ranking import rank_scores
 
@@ -148,50 +148,10 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
 @click.argument(
     "scores", metavar="SCORES|RUN...", nargs=-1, required=True, shell_complete=complete_names("dataset", files=True)
 )
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_names("aggregator"),
-    help="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count.",
-)
-@click.option("--without", multiple=True, metavar="NAME", help="A task or system to leave out; repeatable.")
+@question_options(SystemsQuestion)
 @click.option("--without-judge", "--min-votes", hidden=True, expose_value=False, callback=_refuse_filter_of_votes)
-@click.option(
-    "--between",
-    nargs=2,
-    default=None,
-    metavar="SYSTEM SYSTEM",
-    help="Difference of two systems chosen beforehand: interval, p-value, and tasks that tell them apart at 80% power.",
-)
-@click.option("--top", default=3, show_default=True, type=click.IntRange(1), help="k of P(top k).")
-@click.option("--replicates", default=10_000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
-@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
 @reading_options
 @where_option
-@click.option("--qrels", default="", metavar="FILE", help="Relevance judgments (qrels); the arguments are TREC runs.")
-@click.option(
-    "--loss",
-    default="",
-    metavar="NAME",
-    shell_complete=complete_names("loss"),
-    help="Metric of runs: nDCG@10 (the default), AP, RR, P@10, R@100, Rprec, Success@5, RBP, Judged@10, ERR@20, or a "
-    "loss with parameters.",
-)
-@click.option(
-    "--ties",
-    type=click.Choice(["shared", "trec-eval"]),
-    default="shared",
-    show_default=True,
-    help="Places of documents of equal scores in a run: the mean of their places, or trec_eval's order.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["tasks", "systems", "zero"]),
-    help="Part to leave out where cells are missing: tasks that not all systems have (the default), or systems without "
-    "all tasks. zero, the default of runs: a topic that a run lacks scores 0, as in trec_eval -c.",
-)
 @click.option("--per-task", is_flag=True, help="The score of each system on each task, or topic, and no ranking.")
 @file_options
 def rank(
@@ -220,8 +180,7 @@ def rank(
         )
     given = scores if qrels else scores[0]
     if per_task:
-        asked = {name: options[name] for name in ("columns", "reader", "where", "loss", "ties", "missing", "without")}
-        read = scores_read(given, qrels=qrels, **asked)
+        read = scores_read(given, SystemsQuestion.from_options(methods=methods, qrels=qrels, **options))
         inputs = dict.fromkeys(filter(None, (*scores, qrels)), "")
         digest = None if qrels else lambda: read.sha256
         answer = rankings.per_task_answer(read)

@@ -32,17 +32,18 @@ def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
     kinds = [one for one in union_types(field.annotation) if one is not type(None)]
     words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
     if bool in kinds:
-        return click.option(f"--{name}", is_flag=True, help=field.description)
+        return click.option(f"--{name.replace('_', '-')}", is_flag=True, help=field.description)
     if words:
         options["type"] = click.Choice(sorted(words, key=lambda word: word != offered.alone))
     elif int in kinds:
         ends = {mark: getattr(one, mark) for one in field.metadata for mark in ("ge", "le") if hasattr(one, mark)}
         options["type"] = click.IntRange(ends.get("ge"), ends.get("le"))
-    elif any(get_origin(one) is tuple for one in kinds):
-        options["nargs"] = 2
+    elif several := [get_args(one) for one in kinds if get_origin(one) is tuple]:
+        options |= {"multiple": True} if several[0][-1] is Ellipsis else {"nargs": len(several[0])}
     if offered.alone:
         options |= {"is_flag": False, "flag_value": offered.alone}
     if offered.names:
         options["shell_complete"] = complete_names(offered.names)
     shown = isinstance(field.default, int) or (bool(words) and field.default is not None)
-    return click.option(f"--{name}", metavar=offered.metavar or None, show_default=shown, **options)
+    said = (f"--{(offered.name or name).replace('_', '-')}", name)
+    return click.option(*said, metavar=offered.metavar or None, show_default=shown, **options)

@@ -59,6 +59,8 @@ class Offered:
 
     Attributes
     ----------
+    name : str
+        Its name; empty: the field's.
     metavar : str
         Words for its value.
     names : str
@@ -67,9 +69,30 @@ class Offered:
         Value where the option stands without one.
     """
 
+    name: str = ""
     metavar: str = ""
     names: str = ""
     alone: str = ""
+
+
+class QuestionRecord(Record):
+    """What a function is asked: options with their meanings, which refuses those that do not go together."""
+
+    @classmethod
+    def from_options(cls, **options: Any) -> Self:
+        """Return the question that options ask.
+
+        Raises
+        ------
+        SpecError
+            An option that does not exist, a value out of range, or options that do not go together.
+        """
+        try:
+            return cls(**options)
+        except ValidationError as error:
+            if isinstance(said := error.errors()[0].get("ctx", {}).get("error"), SpecError):
+                raise said from None
+            raise SpecError(": ".join(first_problem(error))) from error
 
 
 def _check(value: object, annotation: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -30,7 +30,7 @@ from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.sampling_units import few_judges, too_few_judges
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 
-WantedIntervals = Intervals | Literal["auto"] | None
+WantedIntervals: TypeAlias = Literal[Intervals, "auto"] | None
 
 
 def opened_log(log: Log, *, columns: str, by: str | None, reader: str = "", keep: Filter = NO_FILTER) -> OpenedLog:

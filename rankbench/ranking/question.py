@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from rankbench.core.component import Offered, Record, first_problem
+from rankbench.core.component import Offered, QuestionRecord
 from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import OptionError, SpecError
 from rankbench.interfaces.reading import with_told
 from rankbench.logs.log_filter import Filter
-from rankbench.ranking.interval_kinds import Intervals
 from rankbench.ranking.load import WantedIntervals
 from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.rank import RESAMPLES
 
 
-class RankingQuestion(Record):
+class RankingQuestion(QuestionRecord):
     """Options of a ranking of a log of votes, ballots or clicks; `rankbench.aggregate` explains the fields."""
 
     method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
@@ -53,25 +52,6 @@ class RankingQuestion(Record):
     columns: str = Field(default="", description="Meanings of columns and of words.")
     reader: str = Field(default="", description="Reader of a file.")
     keep: Filter = Field(default=Filter(), description="Rows, items and judges to rank.")
-
-    @classmethod
-    def from_options(cls, **options: Any) -> Self:
-        """Return the question that options ask.
-
-        Raises
-        ------
-        SpecError
-            An option that there is not, or options that do not go together.
-        """
-        known = get_args(Intervals)
-        if options.get("intervals") not in (None, "auto", *known):
-            raise SpecError(f"there are no intervals {options['intervals']!r}; there are {', '.join(('auto', *known))}")
-        try:
-            return cls(**options)
-        except ValidationError as error:
-            if isinstance(said := error.errors()[0].get("ctx", {}).get("error"), SpecError):
-                raise said from None
-            raise SpecError(": ".join(first_problem(error))) from error
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -17,23 +17,21 @@ from rankbench.data.readers.trec import read_qrels, read_run
 from rankbench.data.readers.trec_tables import QrelsInMemory, in_memory, qrels_in_memory, runs_in_memory
 from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements import load_scores
-from rankbench.errors import InputError, SpecError, option
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import Log, raw_log
 from rankbench.logs.opened import OpenedLog, RawLog
-from rankbench.systems.score_sample import Kept, check_left_out, scores_digest, without_named
+from rankbench.systems.question import Missing, SystemsQuestion
+from rankbench.systems.score_sample import check_left_out, scores_digest, without_named
 
 RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
 """The paths of TREC runs."""
 
 Runs: TypeAlias = "Mapping[str, Mapping[str, object]]"
 """Runs in memory: see `rankbench.data.readers.trec_tables.runs_in_memory`."""
-
-Missing: TypeAlias = "Kept | Literal['zero']"
-"""Ways to treat missing cells: as `Kept`, or they are 0 where runs lack judged topics."""
 
 
 def judged_runs(
@@ -129,42 +127,18 @@ class ScoresRead:
     stated: Mapping[str, Any] = field(default_factory=dict)
 
 
-def scores_read(
-    scores: Log | RunFiles | Runs,
-    *,
-    columns: str = "",
-    reader: str = "",
-    where: str = "",
-    qrels: str | os.PathLike[str] | QrelsInMemory = "",
-    loss: str = "",
-    ties: Ties = "shared",
-    missing: Missing | None = None,
-    without: Sequence[str] = (),
-) -> ScoresRead:
-    """Read the scores for `rank_scores`; parameters and errors as there."""
-    judging = in_memory(qrels) or bool(qrels)
-    missing = missing or ("zero" if judging else "tasks")
-    if missing not in ("tasks", "systems", *(["zero"] if judging else [])):
-        raise SpecError(f"missing must be 'tasks' or 'systems', or 'zero' with qrels, not {missing!r}")
-    path, stated = None, dict[str, Any]()
-    if judging:
-        if columns or reader or where:
-            raise SpecError(
-                f"TREC runs have their own format; leave {option('columns')}, {option('reader')} and {option('where')} "
-                "out"
-            )
-        loss = loss or TREC_LOSS
-        digest, table, said = judged_runs(scores, qrels, loss, ties, missing)
-        table, left = without_named(table, without)
-        said += left
-    elif loss or ties != "shared":
-        raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say {option('qrels', 'FILE')}, too")
-    else:
-        raw = raw_log(scores, reader)  # type: ignore[arg-type]  # refuses others
-        source, table, left = read_scores(raw, columns, without, where)
-        path, digest = raw.path, raw.sha256() or scores_digest(table)
-        stated, said = dict(source.stated), [*source.notes, *left]
-    return ScoresRead(table, path, digest, loss, missing, said, stated)
+def scores_read(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> ScoresRead:
+    """Read the scores that a question is about; errors as in `rank_scores`."""
+    missing = question.missing or ("zero" if question.judged else "tasks")
+    if question.judged:
+        loss = question.loss or TREC_LOSS
+        digest, table, said = judged_runs(scores, question.qrels, loss, question.ties, missing)
+        table, left = without_named(table, question.without)
+        return ScoresRead(table, None, digest, loss, missing, [*said, *left])
+    raw = raw_log(scores, question.reader)  # type: ignore[arg-type]  # refuses others
+    source, table, left = read_scores(raw, question.columns, question.without, question.where)
+    digest, said = raw.sha256() or scores_digest(table), [*source.notes, *left]
+    return ScoresRead(table, raw.path, digest, "", missing, said, dict(source.stated))
 
 
 def read_scores(

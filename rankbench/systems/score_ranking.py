@@ -23,10 +23,10 @@ from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScor
 from rankbench.logs.open import Log
 from rankbench.plugin import manager
 from rankbench.ranking.load import fitting_aggregators
-from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.pictures import systems_drawing
 from rankbench.stats.simultaneous import FEW
-from rankbench.systems.read_scores import Missing, RunFiles, Runs, ScoresRead, scores_read
+from rankbench.systems.question import RESAMPLES_OF_SCORES, Missing, SystemsQuestion
+from rankbench.systems.read_scores import RunFiles, Runs, ScoresRead, scores_read
 from rankbench.systems.score_sample import (
     LEVEL,
     Kept,
@@ -52,9 +52,6 @@ _NAMED = 5
 
 METHODS = ("mean-score", "mean-rank", "borda-count")
 """Methods that are shown side by side where none is named."""
-
-RESAMPLES_OF_SCORES = 10_000
-"""Resamples of tasks and seeds."""
 
 _SCHEMA = 1
 
@@ -194,45 +191,54 @@ def rank_scores(
         An unknown method or task, or an option that is out of range.
     """
     settle_runtime()
-    columns = told(columns, words, reading) if words or reading else columns
-    without = tuple(dict.fromkeys(without))
-    if replicates < 2 or seed < 0 or top < 1:
-        raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
-    if between:
-        check_pair(between)
-    asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
-    options: dict[str, Any] = {"columns": columns, "reader": reader, "where": where, "loss": loss, "ties": ties}
-    found = scores_read(scores, qrels=qrels, missing=missing, without=without, **options)
+    question = SystemsQuestion.from_options(
+        methods=tuple(dict.fromkeys(methods)),
+        without=tuple(dict.fromkeys(without)),
+        between=between,
+        top=top,
+        replicates=replicates,
+        seed=seed,
+        qrels=qrels,
+        loss=loss,
+        ties=ties,
+        missing=missing,
+        columns=told(columns, words, reading) if words or reading else columns,
+        reader=reader,
+        where=where,
+    )
+    return ranked_scores(scores, question)
+
+
+def ranked_scores(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> ScoreRanking:
+    """Rank the systems of a score table as a question asks: see `rank_scores`."""
+    asked = [_method(text) for text in question.methods or METHODS]
+    found = scores_read(scores, question)
     read, alone = found.table, bool(found.loss) and len(found.table.systems) == 1
     with readable(found.path):
-        kept: Kept = "systems" if missing == "systems" else "tasks"
+        kept: Kept = "systems" if question.missing == "systems" else "tasks"
         whole, more = (read, []) if alone else complete_cases(read, kept, found.notes)
-    asked = asked[:1] if alone and not methods else asked
+    asked = asked[:1] if alone and not question.methods else asked
     mixed = mixed_tasks(whole)
     about = [*dominant_task_notes(whole), *mixed, *pair_table_notes(whole), size_text(whole, every=bool(mixed))]
-    k = min(top, len(whole.systems))
+    k, drawn = min(question.top, len(whole.systems)), {"replicates": question.replicates, "seed": question.seed}
     known: dict[bytes, SystemRanking] = {}
-    ranked = [
-        _ranked(whole, method, found.loss, k=k, replicates=replicates, seed=seed, known=known) for method in asked
-    ]
+    ranked = [_ranked(whole, method, found.loss, k=k, known=known, **drawn) for method in asked]
     notes = [*found.notes, *turned_note(read), *more, *about]
     notes += [
         note
         for method, ranking in zip(asked, ranked, strict=True)
-        for note in _remarks(whole, method, ranking, replicates)
+        for note in _remarks(whole, method, ranking, question.replicates)
     ]
     if not alone:
-        notes += _by_ranks(whole, replicates=replicates, seed=seed, known=known)
-        drawn = parts_drawn(whole)
-        notes.append(f"P(first) and P(top {k}) are shares of resamples ({drawn}), not probabilities of being the best")
-    asks = {"without": list(without), **({"filter": {"where": where}} if where else {})}
-    facts = _facts(found, whole, asked, asks, {"seed": seed, "replicates": replicates, "top_k": k})
+        notes += _by_ranks(whole, known=known, **drawn)
+        parts = parts_drawn(whole)
+        notes.append(f"P(first) and P(top {k}) are shares of resamples ({parts}), not probabilities of being the best")
     tables = [
         system_table(method, whole.systems, ranking, less=_less(method, whole))
         for method, ranking in zip(asked, ranked, strict=True)
     ]
-    contrasts = system_differences(whole, asked, between, replicates=replicates, seed=seed) if between else None
-    return ScoreRanking(pl.concat(tables), facts, tuple(notes), read, contrasts)
+    contrasts = system_differences(whole, asked, question.between, **drawn) if question.between else None
+    return ScoreRanking(pl.concat(tables), _facts(found, whole, asked, question, k), tuple(notes), read, contrasts)
 
 
 def _ranked(
@@ -269,8 +275,8 @@ def _facts(
     found: ScoresRead,
     whole: TaskScores,
     asked: Sequence[ScoreAggregator],
-    asks: dict[str, Any],
-    drawn: dict[str, int],
+    question: SystemsQuestion,
+    k: int,
 ) -> dict[str, Any]:
     """Return the facts in JSON beside the table: methods, source, sizes, missing cells."""
     read = found.table
@@ -286,7 +292,8 @@ def _facts(
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
         "lower_is_better": [task for task in whole.tasks if task in whole.less],
-        **asks,
+        "without": list(question.without),
+        **({"filter": {"where": question.where}} if question.where else {}),
         "missing": {
             "cells": int((~read.present).sum()),
             "of_cells": read.present.size,
@@ -294,7 +301,9 @@ def _facts(
             "tasks_left_out": len(read.tasks) - len(whole.tasks),
             "systems_left_out": len(read.systems) - len(whole.systems),
         },
-        **drawn,
+        "seed": question.seed,
+        "replicates": question.replicates,
+        "top_k": k,
         "intervals": {
             "level": LEVEL,
             "scores": "each by itself, Student's t with the standard error of the bootstrap",

@@ -10,11 +10,12 @@ import click
 import pytest
 
 import rankbench
-from rankbench.cli.aggregate import aggregate as command
-from rankbench.core.component import Offered
+from rankbench.cli.aggregate import aggregate, rank
+from rankbench.core.component import Offered, QuestionRecord
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.log_filter import Filter
 from rankbench.ranking.question import RankingQuestion
+from rankbench.systems.question import SystemsQuestion
 
 READING = {"words", "reading"}
 """Keywords that become a part of `columns`."""
@@ -28,21 +29,29 @@ def test_every_keyword_is_a_field_with_the_same_default() -> None:
     assert {name: value for name, value in keywords.items() if name not in READING} == asked
 
 
-OFFERED = {
-    name: field
-    for name, field in RankingQuestion.model_fields.items()
+OFFERED = [
+    (command, question, name)
+    for command, question in ((aggregate, RankingQuestion), (rank, SystemsQuestion))
+    for name, field in question.model_fields.items()
     if any(isinstance(one, Offered) for one in field.metadata)
-}
+]
 
 
-@pytest.mark.parametrize("name", OFFERED)
-def test_an_option_of_the_command_is_a_field(name: str) -> None:
-    field = OFFERED[name]
+@pytest.mark.parametrize(("command", "question", "name"), OFFERED)
+def test_an_option_of_the_command_is_a_field(command: click.Command, question: type[QuestionRecord], name: str) -> None:
+    field = question.model_fields[name]
     (option,) = [one for one in command.params if one.name == name]
     assert isinstance(option, click.Option)
     assert option.help == field.description
     with click.Context(command) as context:
         assert option.get_default(context) == field.default
+
+
+def test_every_keyword_of_rank_is_a_field_with_the_same_default() -> None:
+    keywords = {name: one.default for name, one in inspect.signature(rankbench.rank).parameters.items()}
+    asked = {name: one.default for name, one in SystemsQuestion.model_fields.items()}
+    del keywords["scores"]
+    assert {name: value for name, value in keywords.items() if name not in READING} == asked
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""A question is what `rankbench.rank` is asked: a value, whose fields are options of the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from rankbench.core.component import Offered, QuestionRecord
+from rankbench.core.runtime import LOG_SEED
+from rankbench.data.readers.run_measures import Ties
+from rankbench.data.readers.trec_tables import in_memory
+from rankbench.errors import SpecError, option
+from rankbench.ranking.pair_difference import check_pair
+from rankbench.systems.score_sample import Kept
+
+RESAMPLES_OF_SCORES = 10_000
+"""Resamples of tasks and seeds."""
+
+Missing: TypeAlias = Literal[Kept, "zero"]
+"""Ways to treat missing cells: as `Kept`, or they are 0 where runs lack judged topics."""
+
+
+class SystemsQuestion(QuestionRecord):
+    """Options of a ranking of systems by their scores on tasks; `rankbench.rank` has more of what they mean."""
+
+    methods: Annotated[tuple[str, ...], Offered(name="method", metavar="NAME", names="aggregator")] = Field(
+        default=(),
+        description="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and "
+        "borda-count.",
+    )
+    without: Annotated[tuple[str, ...], Offered(metavar="NAME")] = Field(
+        default=(), description="A task or system to leave out; repeatable."
+    )
+    between: Annotated[tuple[str, str] | None, Offered(metavar="SYSTEM SYSTEM")] = Field(
+        default=None,
+        description="Difference of two systems chosen beforehand: interval, p-value, and tasks that tell them apart at "
+        "80% power.",
+    )
+    top: Annotated[int, Offered()] = Field(default=3, ge=1, description="k of P(top k).")
+    replicates: Annotated[int, Offered()] = Field(
+        default=RESAMPLES_OF_SCORES, ge=2, le=100_000, description="Resamples."
+    )
+    seed: Annotated[int, Offered()] = Field(default=LOG_SEED, ge=0, description="Seed of the resamples.")
+    qrels: Annotated[Any, Offered(metavar="FILE")] = Field(
+        default="", description="Relevance judgments (qrels); the arguments are TREC runs."
+    )
+    loss: Annotated[str, Offered(metavar="NAME", names="loss")] = Field(
+        default="",
+        description="Metric of runs: nDCG@10 (the default), AP, RR, P@10, R@100, Rprec, Success@5, RBP, Judged@10, "
+        "ERR@20, or a loss with parameters.",
+    )
+    ties: Annotated[Ties, Offered()] = Field(
+        default="shared",
+        description="Places of documents of equal scores in a run: the mean of their places, or trec_eval's order.",
+    )
+    missing: Annotated[Missing | None, Offered()] = Field(
+        default=None,
+        description="Part to leave out where cells are missing: tasks that not all systems have (the default), or "
+        "systems without all tasks. zero, the default of runs: a topic that a run lacks scores 0, as in trec_eval -c.",
+    )
+    columns: str = Field(default="", description="Meanings of columns and of words.")
+    reader: str = Field(default="", description="Reader of a file.")
+    where: str = Field(default="", description="Condition on rows.")
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if self.between:
+            check_pair(self.between)
+        if self.judged and (self.columns or self.reader or self.where):
+            raise SpecError(
+                f"TREC runs have their own format; leave {option('columns')}, {option('reader')} and {option('where')} "
+                "out"
+            )
+        if not self.judged and (self.loss or self.ties != "shared"):
+            what = "a loss judges" if self.loss else "ties are of"
+            raise SpecError(f"{what} TREC runs; say {option('qrels', 'FILE')}, too")
+        if not self.judged and self.missing == "zero":
+            raise SpecError("missing must be 'tasks' or 'systems', or 'zero' with qrels, not 'zero'")
+        return self
+
+    @property
+    def judged(self) -> bool:
+        """Whether the scores are of runs that are judged."""
+        return in_memory(self.qrels) or bool(self.qrels)
