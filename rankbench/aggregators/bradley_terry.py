@@ -231,7 +231,7 @@ class BradleyTerry(PenalizedAggregator):
             if self.penalty == "firth":
                 more = pseudo_votes(counts, fit)[0]
             return refitted(fit, resamples, more=more)
-        # With a penalty an item that was not drawn has the score of one that nobody judged.
+        # With a penalty an item that was not drawn has the score of an item without judgments.
         return scores_of_each(self, resamples, self.scales(counts) if self.unpenalized() else None)
 
     def kernel(self) -> Kernel | None:

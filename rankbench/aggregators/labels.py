@@ -38,7 +38,7 @@ class LimitScores(LabelAggregator):
     def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
         m = len(labels)
-        above = labels - labels.min()  # equal labels make zeros, whatever they are
+        above = labels - labels.min()  # any equal labels make zeros
         return np.asarray((m * above - above.sum()) / max(m - 1, 1), np.float64)
 
 

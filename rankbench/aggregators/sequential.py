@@ -150,7 +150,7 @@ class Elo(CompiledRatings):
                 f"{_MOST_TIES:,}. Take a K below {_RESTLESS * POINTS:.0f}, or divide the weights"
             )
         scores = np.zeros(m)
-        # Copies: what is mapped into memory is read-only, which the signature does not know.
+        # Copies: arrays mapped into memory are read-only, unlike the signature's.
         elo_with_ties(
             np.array(comparisons.winners, np.int32),
             np.array(comparisons.losers, np.int32),

@@ -58,7 +58,7 @@ def smith_set(lead: NDArray[np.float64]) -> NDArray[np.int64]:
     from scipy.sparse.csgraph import connected_components
 
     _, component = connected_components(lead >= 0, directed=True, connection="strong")
-    # Nobody outside leads against, or is level with, a member: the members have the most pairs not lost.
+    # No outside item leads against, or is level with, a member: the members have the most pairs not lost.
     first = (lead >= 0).sum(axis=1).argmax()
     return np.flatnonzero(component == component[first])
 

@@ -1,4 +1,4 @@
-"""A certificate has a form in JSON and one in words; laws are read in its form."""
+"""A certificate is written as JSON and as text; laws are read in the same JSON form."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def question_of(
 def verify(path: Path | str) -> tuple[bool, tuple[str, ...]]:
     """Check a certificate, and compare the hash of its surrogate's source with the installed source.
 
-    Of a surrogate whose formula the checker knows, nothing rests on the source. Of others, what is
+    For a surrogate whose formula the checker knows, nothing rests on the source. For others, what is
     taken on trust is the source's: another one than that of the certificate is a reason to reject it.
 
     Returns

@@ -1,7 +1,7 @@
 """Check a certificate: ``python -m rankbench.certificates.check cert.json``.
 
 It needs the standard library and mpmath, and shares no code with the search that made the
-certificate. docs/reference/certificate-format.md has the format and why what is checked proves the claim.
+certificate. docs/reference/certificate-format.md has the format and why these checks prove the claim.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def decide_class(phi: ConvexPhi, noise: NoiseClass, difference: bool, m: int, de
     Parameters
     ----------
     deadline : float
-        By `time.monotonic`: what is not decided then is left.
+        By `time.monotonic`; questions undecided then remain so.
     """
     classes: tuple[NoiseClass, ...] = ("dag", "low") if noise == "low" else (noise,)
     decision = ClassDecision(noise, ())

@@ -232,7 +232,7 @@ def condition_of_lemma_10(law: Law, h: H = lambda weight: weight) -> int:
     """Return which condition of [DMJ10]_ Lemma 10 (Lemma 13 of the supplement to [DMJ13]_) a law fulfils.
 
     Conditions are ``h_23 < h_31 h_12 / (h_13 + h_12)`` and ``h_12 < h_31 h_23 / (h_13 + h_23)``, h_ij the mean of h
-    of the weights of i over j. Either implies that (12) has a minimizer in a wrong order, whatever the convex phi
+    of the weights of i over j. Either implies that (12) has a minimizer in a wrong order, for any convex phi
     with ``phi'(0) < 0`` and Assumption A. They are sufficient only.
 
     Returns

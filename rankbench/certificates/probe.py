@@ -1,4 +1,4 @@
-"""Probes reject surrogates that break what they declare, before a proof is tried."""
+"""Probes reject surrogates that break their declarations, before a proof is tried."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def in_two_graphs(mean: ExactGraph, m: int) -> Law:
 def small_graphs(noise: NoiseClass, m: int) -> Iterator[Law]:
     """Return laws of a class with few edges and small whole counts, by rising sum of counts.
 
-    Edges are those of Theorem 2's proof: 1 over 2, 2 over 3 and 1 over 3, and one against, 3 over 1.
+    Edges are as in Theorem 2's proof: 1 over 2, 2 over 3 and 1 over 3, and one against, 3 over 1.
     Turning all orders around exchanges the first two.
     """
     for total in range(2, LARGEST_SUM + 1):

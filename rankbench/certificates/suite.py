@@ -28,7 +28,7 @@ SCORES = (
 LINEAR = ("linear", "linear-power")
 
 LAWS = {3: 400, 4: 120}
-"""Laws that are searched, by the number of items: the same everywhere, whatever the machine."""
+"""Laws that are searched, by the number of items: the same on every machine."""
 
 SLOW_LAWS = {3: 120, 4: 24}
 """The same of surrogates that take linear programs or have no exact form."""
@@ -103,7 +103,7 @@ def consistency(out: Path, told: Callable[[str], None]) -> int:
     Parameters
     ----------
     out : Path
-        New, or of an earlier run: what is in ``certificates/`` is made again.
+        New, or of an earlier run: ``certificates/`` is made again.
     told : callable
         Is told each answer, a line.
 

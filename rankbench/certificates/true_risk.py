@@ -137,10 +137,10 @@ EXACT_AGGREGATORS = ("average-adjacency", "difference-graph", "net-weights")
 """Whose structures are rational numbers."""
 
 MOST_DRAWS = 20_000
-"""Judgments in all ways to draw k of mu, whatever their order."""
+"""Judgments in all ways to draw k of mu, in any order."""
 
 SCORE_DIGITS = 12
-"""Decimals of scores that an aggregator computes in double precision: what is proved is proved of those."""
+"""Decimals of scores that an aggregator computes in double precision: proofs are for the rounded scores."""
 
 LARGEST_SCORE = 1000.0
 """Of these, as of all structures."""
@@ -170,7 +170,7 @@ class ExactRisk:
     parts : tuple of (Fraction, structure, ExactSurrogate)
         For every structure that it sees.
     phis : tuple of ConvexPhi
-        Those that there are, by number.
+        The distinct ones, by number.
     risk : ExactSurrogate
         The mean, equal terms as one, in the order of phi, coefficients and offset.
     """

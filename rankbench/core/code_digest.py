@@ -90,7 +90,7 @@ def plugin_digest(distribution: str) -> str:
     """Return a hash (blake2b, 32 hex digits) of a plugin's code; ``""`` if no distribution of that name has plugins.
 
     It covers the distribution's version, all files in its packages (extension modules and data too), the versions of
-    what it requires, and the code of those of them that are plugins. It is taken once a process.
+    its requirements, and the code of required plugins. It is computed once a process.
     """
     first_seen(distribution)
     plugins = _with_required(distribution)
@@ -137,7 +137,7 @@ def first_seen(distribution: str) -> _Stamps:
 def edited_file(distribution: str) -> Path | None:
     """Return a file of rankbench or of a plugin that was written, added or removed since `first_seen`, or None.
 
-    A file whose contents are back to what they were counts: what ran meanwhile may have read the others.
+    A file whose contents were restored counts, as code that ran meanwhile may have read the changed ones.
     """
     before, now = first_seen(distribution), _stamps(distribution)
     return next((path for path in {**before, **now} if before.get(path) != now.get(path)), None)

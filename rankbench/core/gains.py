@@ -120,7 +120,7 @@ def ideal(gain: NDArray[np.float64], discount: NDArray[np.float64]) -> float:
     """Return Z(s), the largest discounted sum over all orderings ([DMJ13]_ eq. (14)).
 
     Discounts do not increase, so that the best ordering is by descending gain. Gains of both
-    signs may cancel: what is left of them is 0 up to `TINY` of the sum of their magnitudes, as
+    signs may cancel: their sum is taken for 0 up to `TINY` of the sum of their magnitudes, as
     that of centred scores is where all positions count alike.
 
     Parameters
@@ -149,7 +149,7 @@ def exact_gains(name: GainName, scores: Sequence[Fraction]) -> list[Fraction] | 
 def exact_discounts(name: DiscountName, m: int, cutoff: float = math.inf) -> list[Fraction]:
     """Return ``1 / F(j)`` as rational numbers for positions j = 1..m, zero after `cutoff`.
 
-    Logarithms are rounded to 6 decimals: what is proved with them is proved of that table.
+    Logarithms are rounded to 6 decimals: proofs with them hold for that table.
     """
     table = discounts(name, m, cutoff)
     if name == "reciprocal":

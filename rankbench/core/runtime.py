@@ -196,7 +196,7 @@ JUDGMENTS, STREAM, RESAMPLES = 1, 2, 3
 """Streams: of a block its judgments (shared by all n of a repetition) and its draws from them; a log's resamples."""
 
 LOG_SEED = 20130501
-"""The seed where none is given of whatever answers questions about a log of one's own."""
+"""Default seed of commands and functions on a user's own log."""
 
 
 def _number(text: str) -> int:

@@ -62,7 +62,7 @@ class Spec:
     name : str
         Name of the component, kebab-case.
     params : dict of str to Value
-        Only what was written; defaults are the component's business.
+        Only parameters as written; a component adds its defaults.
     """
 
     name: str

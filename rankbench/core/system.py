@@ -25,7 +25,7 @@ GB = 1e9
 def free_memory() -> int | None:
     """Return the bytes of memory that a process may still take; None where the system does not say.
 
-    The least of what the machine has, what the process's group is allowed (containers), and the process itself.
+    The minimum of the machine's free memory and of the limits of the process's group (containers) and of the process.
     """
     found = [limit for limit in (_machine(), _group(), _own()) if limit is not None]
     return min(found, default=None)
@@ -170,7 +170,7 @@ def in_two_threads(work: Callable[[slice], None], length: int) -> None:
 def replacement(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file beside `path` and, at the end, replace `path` by it atomically.
 
-    Its name is one that nobody can guess, and is opened only if it does not exist. A process that is killed leaves it.
+    Its name cannot be guessed, and it is opened only if it does not exist. A process that is killed leaves it.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
     Raises
     ------
     OSError
-        It cannot be written; what was there before is untouched.
+        It cannot be written; the former file is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -208,8 +208,8 @@ _FILES = (Path("/dev/shm"),)
 def replace_file(path: Path, data: bytes) -> Path:
     """Write a new file beside `path` and put it in its place.
 
-    The new file has a name that nobody can guess and is opened only if it does not exist,
-    so that no link that somebody planted is followed; its permissions are those that the
+    The new file has a name that cannot be guessed and is opened only if it does not exist,
+    so that no planted link is followed; its permissions are those that the
     process's umask leaves. A link to a file at `path` itself is replaced, not followed. A
     device or a pipe, as ``/dev/stdout``, also by a link, is written to.
 
@@ -280,7 +280,7 @@ def connected_client(address: str) -> Any:
     Raises
     ------
     ExecutorError
-        `distributed` is not installed, nobody answers at the address, there is no worker,
+        `distributed` is not installed, the address does not answer, there is no worker,
         or a worker has other code: its numbers might be others.
     """
     watched = "distributed" in sys.modules

@@ -107,7 +107,7 @@ def seconds_of(budget: float | str) -> float:
 def exception_text(error: BaseException) -> str:
     """Return an exception's type and message.
 
-    Its ``__str__`` is third-party code: whatever that raises, even `SystemExit`, is taken for
+    Its ``__str__`` is third-party code: anything raised there, even `SystemExit`, is taken for
     a message that cannot be had.
     """
     name = type.__getattribute__(type(error), "__name__")
@@ -229,7 +229,7 @@ def distinct(names: Iterable[str], safe: Callable[[str], str]) -> dict[str, str]
     ----------
     names : iterable of str
     safe : callable
-        `one_line` or `csv_cell`: what is hidden is left out, so that "a" and "a\u200b" become one.
+        `one_line` or `csv_cell`: hidden characters are removed, so that "a" and "a\u200b" become one.
 
     Returns
     -------
@@ -353,7 +353,7 @@ def count_text(count: float, noun: str, which: str = "") -> str:
 def place_range_text(low: int, high: int, *, first: bool | None = None) -> str:
     """Return a range of places as text: ``3``, ``1 to 6``, ``1 to 6 *`` if possibly first.
 
-    The mark is of what may be first by comparisons with the best; sentences explain it, as "20 items may be first (*)".
+    The mark means: may be first by comparisons with the best. Sentences explain it, as "20 items may be first (*)".
     """
     places = grouped_digits(low) if low == high else f"{grouped_digits(low)} to {grouped_digits(high)}"
     return f"{places} *" if first else places

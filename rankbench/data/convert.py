@@ -1,7 +1,7 @@
 """The converter streams a file of any size to a folder of Parquet shards, whole or not at all.
 
 Queries go to shards by a stable hash, so a query is never split and the same queries land
-together whatever else the file has. Batches are spooled to small files while the source
+together with the file's other columns. Batches are spooled to small files while the source
 is read once, then joined, one shard after the other.
 """
 
@@ -146,7 +146,7 @@ def _replaceable(source: Path, destination: Path, force: bool) -> None:
         raise InputError(f"the source {source.name} is in it, so it is not replaced", path=destination)
     if not (found := {entry.name for entry in destination.iterdir()}):
         return
-    # Never delete what is not ours: load raises unless a manifest describes the folder.
+    # Never delete foreign files: load raises unless a manifest describes the folder.
     ours = {MANIFEST, *(shard.file for shard in Manifest.load(destination).shards)}
     if found - ours:
         raise InputError(

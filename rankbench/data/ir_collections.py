@@ -74,7 +74,7 @@ class IrCollection(Dataset):
         SpecError
             ir_datasets has no such identifier, or the collection no qrels, queries or documents.
         InputError
-            Nobody said an identifier, ir_datasets is not installed or cannot have the data, or the collection has a
+            No identifier is given, ir_datasets is not installed or cannot have the data, or the collection has a
             document that is judged twice for a topic.
         """
         return self._items.lazy()

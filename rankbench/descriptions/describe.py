@@ -1,4 +1,4 @@
-"""`rankbench data describe` tells what a table of any kind holds."""
+"""`rankbench data describe` summarizes a table of any kind."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> TableSu
     Memory grows with the queries, their items, and the lengths and the weights of their ballots, not with the ballots.
     The facts are:
 
-    - ``rows, queries``; ``voters``, the total weight; ``judges``, None if the table does not say who voted;
+    - ``rows, queries``; ``voters``, the total weight; ``judges``, None without a column of judges;
     - ``rows_per_query``, ``items_per_query`` (candidates, or else the items that ballots rank) and ``ranked`` (items on
       a ballot), each a `Sizes`;
     - ``complete``, ballots that rank all items of their query; ``ties``, ballots on which items are tied; ``unranked``,
@@ -225,7 +225,7 @@ def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> TableSu
         "table": "orders",
         "rows": rows,
         "queries": queries,
-        # Exact, in whatever order weights come.
+        # Exact for weights in any order.
         "voters": math.fsum(weight * count for weight, count in weights.iter_rows()),
         "rows_per_query": Sizes.from_counts(per_query["rows"].to_list()),
         "items_per_query": Sizes.from_counts(per_query["items"].to_list()),

@@ -212,7 +212,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
     - ``rows, queries, items, ties``; ``rows_per_query``, a `Sizes`; ``judges``, None if the table names none;
     - ``weight``, smallest and largest, None if unweighted; ``time``, the first and the last, None without times;
       ``untimed``, votes without a time: if there are any, there is no order of time;
-    - ``pairs``, different pairs of items that were compared, in whatever query, and ``pairs_observed``, their share of
+    - ``pairs``, different pairs of items that were compared, in any query, and ``pairs_observed``, their share of
       all pairs;
     - ``components``, sizes of the connected components, and ``scales``, sizes of the strongly connected components of
       "beat, or tied with", in which plain maximum likelihood has finite scores. Both are the largest first, at most
@@ -237,7 +237,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
     )
     weight = (seen["lightest"], seen["heaviest"]) if "weight" in schema else None
     if weight is not None and "points" in schema and max(abs(each - 1) for each in weight) < _ROUNDED:
-        weight = None  # rows of split points have weights, those of votes are 1
+        weight = None  # rows of split points have weights, votes have 1
     position, judges = position_bias(votes)
     found = Findings(position, judges, repeats(votes, rows), mirrored=mirrored_votes(votes.head(_MIRRORED)))
     facts = {

@@ -6,7 +6,7 @@ score changes at that moment by about
 
 .. math:: \delta = \frac{\sum r (a - \bar a)}{\sum w (a - \bar a)^2}, \qquad \bar a = \frac{\sum w a}{\sum w}
 
-(one step of Fisher's scoring). The numerator is a sum of what is independent: of judges where the log names them,
+(one step of Fisher's scoring). The numerator is a sum over independent units: judges where the log names them,
 else of votes. It is compared with the root of the sum of their squares by Student's t, with
 :math:`(\sum c^2)^2 / \sum c^4` degrees of freedom (Satterthwaite): few judges, or few votes that weigh much, make it
 careful. Moments are the quarters of the log; levels are Holm's over all items and moments. An item that is found is put
@@ -41,7 +41,7 @@ _SAMPLE = 1 << 21
 _FEWEST = 5.0
 """Votes before and after a moment, without which nothing is said of it."""
 _MOST = 50
-"""Items that are put aside; on a log where more drift, nobody reads on."""
+"""Most items that are put aside; more drifting items are not reported."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 r"""Judges are described: side preferences, repeated votes.
 
 Honest judges differ in how often they say left, if only because they saw other pairs. So a judge's share is
-compared with what the *others* say of it: their share, and how much shares of judges vary. The share of votes for
+compared with the *others*: their share, and the variance of shares between judges. The share of votes for
 the left of a judge with n votes is taken for one of mean p and variance
 
 .. math:: p (1 - p) \, \frac{1 + (n - 1) \rho}{n}
@@ -158,7 +158,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     Returns
     -------
     position : Position or None
-        None where the log does not say what stood on the left, or no vote is decisive.
+        None without the sides of items, or without a decisive vote.
     judges : list of BiasedJudge or None
         Worst first; None where sides or judges are not known.
     """
@@ -171,7 +171,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     by_judge = bool(known.all()) and len(votes) > 1
     n, share, points = int(votes.sum()), float(left.sum() / votes.sum()), "points" in names
     worth = _worth(n, share, float(sides["squares"].sum())) if points else 1.0
-    # A row is one vote, whatever it weighs: so many of equal weights vary as these do.
+    # A row is one vote of any weight: Kish's number of equally weighted votes has the same variance.
     weight, heavy = (sides[name].to_numpy() for name in ("weight", "heavy"))
     total = float(weight.sum())
     if weighted := not math.isclose(total**2, n * float(sides["heavier"].sum()), rel_tol=1e-9):

@@ -1,4 +1,4 @@
-"""Suspicions name lookalike items and odd votes, in words.
+"""Suspicions name lookalike items and odd votes.
 
 References
 ----------
@@ -118,7 +118,7 @@ def _joined(run: re.Match[str]) -> str:
 def _without_code(name: str) -> Iterator[str]:
     """Yield a name without a token of two or three capitals at its end, and at its beginning: Fulham of Fulham FC.
 
-    Capitals tell nothing in a name that has no small letters, and those of Rocky II are a number.
+    Capitals mean nothing in a name without small letters, and the capitals of Rocky II are a number.
     """
     for found in (_CODE_LAST.fullmatch(name), _CODE_FIRST.fullmatch(name)):
         if found is not None:
@@ -151,7 +151,7 @@ def odd(names: Iterable[str]) -> list[str]:
     """Return the names that are odd, sorted.
 
     Those that are empty, hold control or hidden characters, begin or end with space,
-    look like formulas of spreadsheets, or say that there is nobody, as ``NA``.
+    look like formulas of spreadsheets, or like missing values, as ``NA``.
     """
     hidden = ("Cc", "Cf", "Cs", "Co")
     return sorted(
@@ -165,7 +165,7 @@ def odd(names: Iterable[str]) -> list[str]:
 
 
 LOOKED_AT = 1 << 15
-"""Votes that `suspicious_votes` looks at: it costs milliseconds, whatever the log's length."""
+"""Votes that `suspicious_votes` looks at: it costs milliseconds for logs of any length."""
 
 _BY_LOT = "if sides were randomized"
 _MOST = 4
@@ -181,7 +181,7 @@ class Findings:
     position : Position or None
     biased_judges : list of BiasedJudge or None
     repeats : Repeats or None
-        None: the log does not say.
+        None: unknown.
     first : int or None
         They are about the first so many votes; None: about all.
     mirrored : (int, int) or None

@@ -60,7 +60,7 @@ def chart_content(
         ``hidden`` (names of series), ``bands`` and ``wide`` (true or false). ``columns``: number of plots in a row.
         ``series``: name of each series or row of dots; a series has color, shape and dashes too. ``bands``: whether
         there are such. ``wide``: the units, where intervals over them differ. ``hollow``: meaning of hollow markers.
-        ``note``: what the figure says of itself, as intervals that no choice of bands changes.
+        ``note``: the figure's own note, as on intervals that no choice of bands changes.
     """
     shown = distinct(drawing.names, one_line)
     plots = [plot for row in drawing.plots for plot in row]

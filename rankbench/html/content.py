@@ -110,9 +110,9 @@ class PageData(BaseModel):
     lists : list of list of str
         Names of contenders.
     charts : dict
-        Figures by name, see `rankbench.html.charts.chart_content`; ``words`` stand for a figure where nobody sees it.
+        Figures by name, see `rankbench.html.charts.chart_content`; ``words`` replace a figure that cannot be seen.
     better : dict of str to str
-        The better direction of each metric, in words, by its name in Markdown.
+        The better direction of each metric as text, by its name in Markdown.
     again : str
         Commands that compute and verify the result again.
     works : str

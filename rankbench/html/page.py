@@ -112,7 +112,7 @@ _PLACES = {
     "leaderboard.csv": ("All standings", "standings"),
     "claims.csv": ("Contrasts of the claims", "claims"),
 }
-"""Words and anchor of the part of a page that holds what is a file of a folder."""
+"""Words and anchor of the part of a page that holds a folder's file."""
 
 _PAIRS = """<section id="pairs" class="answers"><h2 id="two">Two against each other</h2><form>
 <label>Contender <select name="first"></select></label> <label>minus <select name="second"></select></label>
@@ -247,7 +247,7 @@ def _picture(svg: bytes) -> str:
     text = _LENGTHS.sub(
         lambda one: one[0] if one[0][0] == "s" else f"{float(one[0]):.2f}".rstrip("0").rstrip("."), text
     )
-    # An attribute x moves what is used, as a translation does.
+    # An attribute x moves the used shape, as a translation does.
     text = re.sub(
         r'(<use [^>]*) transform="translate\(([-\d.]+)[ ,]0\)"', r'\1 x="\2"', text.replace("xlink:href", "href")
     )

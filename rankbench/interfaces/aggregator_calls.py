@@ -89,7 +89,7 @@ def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> ND
         raise _mismatch(aggregator, "comparisons")
     said = comparisons.weighed()
     tied = said.ties is not None and bool(said.ties.any())
-    # What a class makes of ties itself its compiled form is not shown.
+    # A class's own treatment of ties is not in its compiled form.
     own = type(aggregator).from_comparisons is not ComparisonAggregator.from_comparisons
     kernel = None if tied and own else aggregator.kernel()
     if kernel is None:

@@ -86,7 +86,7 @@ class CellResult:
         The cell's id.
     status : Status
     reason : str
-        Empty when done; else what happened, in words.
+        Empty when done; else a reason.
     optimality : float
         Distance of the fit from an optimum where it stopped; nan where nothing was optimized.
     losses : dict of (metric, split) to ndarray of float64, shape (U_split,)
@@ -138,7 +138,7 @@ def cell_problem(
     cell : CellResult
         With its numbers in plain types.
     units : mapping of Split to int, optional
-        Number of units of each split; without it, only what the cell says by itself is
+        Number of units of each split; without it, only the cell itself is
         looked at.
     metrics : collection of str, optional
         Losses that a done cell must have, on every split that has units.
@@ -146,7 +146,7 @@ def cell_problem(
     Returns
     -------
     str or None
-        A status that there is not; a done cell without losses, or with losses that are not
+        An unknown status; a done cell without losses, or with losses that are not
         finite numbers, one for each unit (bounds of intervals in a ranking may be nan); a
         curve whose steps do not increase, or that has not one value for each step (values
         may be nan).
@@ -193,7 +193,7 @@ LONGEST_TRACE = 20_000
 """Characters of a traceback that are kept: the last ones, where the error is."""
 
 _CALLERS = ("rankbench.interfaces.cell", "rankbench.testing")
-"""Modules of ours that call components on somebody's behalf: never where an error is."""
+"""Modules of rankbench that call components for others: never the place of an error."""
 
 T = TypeVar("T")
 
@@ -320,7 +320,7 @@ def trace_of(error: BaseException) -> str:
         first = first.tb_next
     try:
         lines = traceback.format_exception(type(error), error, first or error.__traceback__)
-    except BaseException:  # it is third-party, and so may be what it was raised from
+    except BaseException:  # it is third-party, and so may be its cause
         lines = [*traceback.format_tb(error.__traceback__), exception_text(error)]
     text = "".join(lines).strip()
     return text[-LONGEST_TRACE:].encode("utf-8", "backslashreplace").decode("utf-8")

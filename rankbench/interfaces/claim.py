@@ -32,7 +32,7 @@ class WeightedContrast:
     Attributes
     ----------
     text : str
-        The contrast in words, as the claim names it.
+        The contrast as text, with the claim's names.
     weights : tuple of ((int, str), float)
         n (as run) and label, with 1 for a and -1 for b; of a difference between two n: a, b, a, b.
     """
@@ -89,7 +89,7 @@ class Evidence:
     Attributes
     ----------
     texts : tuple of str
-        Comparison in words, for each of P contrasts.
+        Comparison as text, for each of P contrasts.
     bounds : Bounds
         Over queries and repetitions.
     by_draws : Bounds

@@ -18,7 +18,7 @@ class Contender:
     """A component that competes, or a grid from which its protocol chooses one on validation data.
 
     `rankbench.plugin.manager.contender` makes it. Its text is for people, for files and for other
-    processes: inside of one nobody reads it again.
+    processes: within one process it is never parsed again.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 A figure's kind makes a `Drawing` of an experiment's results: plots with lines, levels and dots, which hold
 numbers and names. Colors, sizes, legends and file formats are the report's: one contender looks the same in all
-figures of a suite, whoever wrote their kinds.
+figures of a suite, of any plugin's kinds.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class ExperimentResults(ABC):
     ) -> PairedIntervals:
         """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page.
 
-        Where a recommendation is drawn they hold together, for all pairs of contenders at once, whatever the level;
+        In a recommendation they hold simultaneously for all pairs of contenders, at any level;
         else each holds alone, over queries and repetitions.
         """
 
@@ -283,7 +283,7 @@ class Drawing:
     n : tuple of int, optional
         Numbers of judgments (as run) that it shows; None: all of the experiment's.
     bands : str
-        Kind of bands and intervals, in words; empty: over repetitions, at the figure's level.
+        Kind of bands and intervals as text; empty: over repetitions, at the figure's level.
     note : str
         Note for a reader of the figure, a line of its own.
     """

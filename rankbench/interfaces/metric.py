@@ -1,6 +1,6 @@
 """Metrics judge contenders, and facts tell what else a protocol knows about its rows.
 
-They come with their protocol, travel with the plan of a run, and are all that a report knows of what it prints.
+Their protocol declares them, a run's plan records them, and a report knows nothing else of its numbers.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Fact:
         A contender whose fact is 1 in all repetitions equals the one whose `parameter` is this and all
         others are the same. Empty: the fact says nothing of that.
     because : str
-        Why it equals that one, in words.
+        Why it equals that one.
     """
 
     name: str

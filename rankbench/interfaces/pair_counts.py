@@ -173,7 +173,7 @@ class PairCounts:
     def wins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return (forward, backward), each of shape (P,), with ties as half a win each way.
 
-        Whoever makes something else of ties, as `davidson` does, reads `ties`.
+        Aggregators with another model of ties, as `davidson`, read `ties`.
         """
         if not self.ties.any():
             return self.forward, self.backward

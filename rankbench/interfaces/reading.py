@@ -158,7 +158,7 @@ class Reading(Record):
     turned : dict of str to tuple of str
         Rows in which the words of the two sides mean each other's.
     once : tuple of str
-        Columns of which equal cells make rows one and the same: the first is read.
+        Columns whose equal cells mark rows as repeated: the first is read.
     same : dict of str to tuple of str
         Other names of an item, by the name that it has.
     format : str

@@ -34,7 +34,7 @@ def votes_counted(frame: pl.LazyFrame, gone: str, noun: str) -> int:
         They are more than floats count.
     """
     schema, count = frame.collect_schema(), _number("count")
-    # What is no number is refused later, with its row.
+    # Other values than numbers are refused later, with their row.
     if schema["count"].is_nested() or schema["count"] == pl.Boolean:
         return 0
     count = count.filter(count.is_finite() & ~(pl.col(gone) if gone in schema else pl.lit(value=False)))

@@ -120,7 +120,7 @@ class Claim(_OfAKind):
     id : str
         ``C1``, ...
     text : str
-        The claim in words, with the paper's page or figure.
+        The claim as a sentence, with the paper's page or figure.
     kind : str
         Name of a registered kind of claim, as ``less``: it says what is measured of the contrasts and where the
         intervals are claimed to lie, and which other keys the table may hold.

@@ -21,13 +21,13 @@ UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exc
 """Errors of Polars where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
 
 LONGEST_NAME = 10_000
-"""Most characters of a name: what is longer is no name but a misread column."""
+"""Most characters of a name: a longer text is a misread column."""
 
 MOST_COLUMNS = 1 << 17
 """Most columns of a table: Polars keeps something of each of them for each batch of rows."""
 
 QUOTED = 400
-"""Most characters of a type, or of what Polars says, that an error quotes."""
+"""Most characters of a type, or of Polars' message, that an error quotes."""
 
 BOOLEANS = {
     **dict.fromkeys(("true", "1", "1.0", "yes"), True),
@@ -160,11 +160,11 @@ class ReadTable:
     table : RawTable
         Columns under the names of the kind, with which its check begins.
     reading : Reading
-        As it was applied: columns that patterns stand for, and what the values filled in.
+        As it was applied: with columns in place of patterns, and with words found in the values.
     says : tuple of str
         Parts of the line that states it: ``home against visitor``, ``result: H = home 4, A = visitor 5``.
     counts : mapping of str to int
-        Rows by what they say: words, or outcomes.
+        Rows by word, or by outcome.
     notes : tuple of str
         Sentences on what may surprise, and on rows that are left out.
     """
@@ -187,7 +187,7 @@ class TableCheck:
     ----------
     raw : RawTable
     schema : Schema
-        Of what the table becomes.
+        Of the table after reading.
     """
 
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:

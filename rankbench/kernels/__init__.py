@@ -1,4 +1,4 @@
-"""Kernels are compiled code that families share; what a component says of its own needs no compiler.
+"""Kernels are compiled code that families share; a component's declarations need no compiler.
 
 This module imports no numba, which the others do.
 """

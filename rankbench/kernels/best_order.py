@@ -55,7 +55,7 @@ def best_order(graph: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     from scipy.sparse.csgraph import connected_components
 
     lead = graph - graph.T
-    # What rounding left of level pairs would close cycles that are not there.
+    # Rounding errors of level pairs would close spurious cycles.
     lead[np.abs(lead) <= LEVEL * graph.sum()] = 0.0
     count, component = connected_components(lead > 0, directed=True, connection="strong")
     before: dict[int, set[int]] = {c: set() for c in range(count)}

@@ -1,7 +1,7 @@
 """Declared functions are compiled with the types of their annotations, or loaded from numba's cache; and typed lists.
 
 That is done when a module of kernels is imported, some five milliseconds a function: import such a module only where
-something is computed with it. A function stands below what it calls.
+something is computed with it. A function is defined below its callees.
 
 numba's own ``List.append`` takes every compiled function for a type of its own and is compiled again for each, a
 third of a second that no cache keeps, in each process that computes something. Here functions are of the one type
@@ -94,7 +94,7 @@ def declared(*signatures: Any, **options: Any) -> Callable[[Function], Function]
     signatures : numba signatures
         Those of the function's annotations by default: see `annotated_signatures`.
     options
-        As those of ``numba.njit``.
+        As for ``numba.njit``.
     """
 
     def declare(function: Function) -> Function:

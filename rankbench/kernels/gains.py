@@ -1,6 +1,6 @@
 """Kernels compute gains, discounts and stopping probabilities, and sort.
 
-Sorting dominates what is computed for every drawn structure. The network of compare and
+Sorting takes most of the time for every drawn structure. The network of compare and
 exchange steps (Batcher 1968, in the form whose merges begin with a mirrored step, so that
 all comparisons point the same way) runs in vector registers: .4 microseconds for 128
 floats, against 2.2 for a merge sort.
@@ -253,7 +253,7 @@ def _ideal(
     unit = 2.0**-shift
     zero = gain_at(0.0, shift, unit, code)
     gain[:] = zero
-    # First what calls other functions, then what has no branch to mispredict.
+    # First the part with calls of other functions, then the part without branches to mispredict.
     for j in range(np.uint64(count)):
         gain[np.uint64(nonzero[j])] = gain_at(scores[np.uint64(nonzero[j])], shift, unit, code)
     over = under = np.uint64(0)

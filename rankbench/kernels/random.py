@@ -261,7 +261,7 @@ def sum_lanes(
                 t = np.uint64((group * units + u) * LANES)
                 a, b = np.float64(times[t]), np.float64(times[t + np.uint64(1)])
                 c, d = np.float64(times[t + np.uint64(2)]), np.float64(times[t + np.uint64(3)])
-                # Written out: a loop over lanes takes longer than what it does.
+                # Written out: a loop over lanes would take longer than its body.
                 while e < stop and cells[e] < 3 * last:
                     cell, weight = np.uint64((cells[e] - 3 * first) * LANES), weights[e]
                     tile[cell] += weight * a

@@ -3,7 +3,7 @@
 A kernel is a ``numba.njit`` function with one of the explicit signatures below. The
 runner calls it as a first-class function value, so a new kernel costs its own
 compilation and nothing else. All arrays are C-contiguous; floats are float64 and item
-indices int32. `params` is what the component wants to tell its kernel; `work` has the
+indices int32. `params` are the component's numbers for its kernel; `work` has the
 length that `Kernel.work` asks for, **holds zeros on entry and must hold zeros again on
 return** unless a signature says otherwise.
 
@@ -69,7 +69,7 @@ its votes, together.
 """
 
 TARGET = types.void(VECTOR, VECTOR, VECTOR, VECTOR)
-"""``(scores, params, work, target)``: a score structure to what the surrogate fits, (m,)."""
+"""``(scores, params, work, target)``: a score structure to the surrogate's target, (m,)."""
 
 GRADIENT = types.float64(VECTOR, VECTOR, VECTOR, VECTOR)
 """``(alpha, target, params, gradient) -> value`` of a score surrogate, gradient in alpha."""

@@ -22,7 +22,7 @@ from rankbench.interfaces.row_weights import check_weights
 from rankbench.logs.thread_tables import ROWS, LogPiece, SortedPairs, ThreadShare, merged_runs, only_tables
 
 _WAITING = 4
-"""Chunks that may wait for a thread: what is read ahead stays bounded."""
+"""Chunks that may wait for a thread, a bound on rows read ahead."""
 
 _MOST_ITEMS = 2**30 - 1
 
@@ -87,7 +87,7 @@ class Counter:
 
     def _check(self, bad: int, first: int, chunk: Sequence[LogPiece]) -> None:
         if bad >= 0:
-            # The first row that is wrong is the one to name: nobody must ask for later ones.
+            # The first wrong row is named: later ones must not be looked for.
             self.waiting.clear()
             raise row_error(chunk, bad, self.first + first + bad + 1, self.names())
 
@@ -161,7 +161,7 @@ def count_pairs(
     ties : array of bool, shape (n,), optional
         Where true, neither won.
     m : int, optional
-        Number of items; by default the length of `items`, or what the largest index says.
+        Number of items; by default the length of `items`, or one more than the largest index.
     items : sequence of str, optional
         Names; by default the indices.
 

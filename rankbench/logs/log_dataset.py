@@ -113,7 +113,7 @@ class LogDataset(Dataset):
         """Return the sha256 of the file, of how it was read if that was stated, and of the filter.
 
         The file is read each time: its size and time of change say nothing about its content. Of an address it is
-        the sha256 of the rows as JSON, a line each, and of what was said of columns: a copy of the rows is read.
+        the sha256 of the rows as JSON, a line each, and of the columns' roles: a copy of the rows is read.
         """
         if isinstance(self.log, Dataset):
             return hashlib.sha256(json.dumps([self.log.fingerprint(), self.keep.as_dict()]).encode()).hexdigest()

@@ -141,7 +141,7 @@ def _ballots(frame: pl.LazyFrame, keep: Filter, weight: pl.Expr, own: pl.Expr) -
     items = sums.sort("item").collect(engine="streaming")
     _check_known("item", keep.without, items["item"])
     rest = items.filter(~pl.col("item").is_in(keep.without))
-    # A ballot that loses an item still names the others: nobody has fewer votes for it.
+    # A ballot that loses an item still names the others: their numbers of votes stay.
     few = rest.filter(pl.col("votes") < keep.min_votes)["item"].to_list()
     kept, out = frame.filter(own), [*keep.without, *few]
     ranked = pl.col("ranking").list.eval(item.list.filter(~item.is_in(out)))

@@ -45,7 +45,7 @@ def raw_log(log: Log, reader: str = "") -> RawLog:
     Raises
     ------
     InputError
-        There is no such file or data set, no reader knows it, or it is not what the reader reads.
+        There is no such file or data set, no reader knows its format, or the file is not in the reader's.
     SpecError
         There is no such reader; or a log that has its reader was given one.
     """
@@ -109,7 +109,7 @@ def scan(
     InputError
         There is no such file or data set; it is empty, or not one of the schema's tables.
     SpecError
-        An unknown reader; columns or a reader for what has them.
+        An unknown reader; columns or a reader for a log that states its own.
     """
     return raw_log(log, reader).opened(told(columns, words, reading)).frame
 
@@ -155,7 +155,7 @@ def named(log: str, columns: str = "", reader: str = "") -> Dataset:
     Parameters
     ----------
     log : str
-        A path; a pattern, as ``votes/*.parquet``; ``-``, what is piped in; a path with its reader and columns in the
+        A path; a pattern, as ``votes/*.parquet``; ``-``, standard input; a path with its reader and columns in the
         contender grammar, ``votes.csv:reader=csv(header=false),columns="left=1,right=2"``, as results name a log; an
         address; or a data set.
     columns, reader : str
@@ -212,7 +212,7 @@ def named_file(text: str, columns: str = "", reader: str = "") -> LogDataset | N
     path = piped() if text == "-" else Path(text)
     if path.exists() or is_pattern(path):
         return log_at(path, columns, reader)
-    # As people write it: what stands before the reader is the path, whatever spaces and colons are in it.
+    # As people write it: the path is all before the reader, with any spaces and colons.
     places = [found.start() for found in _TOLD.finditer(text)]
     at = next((at for at in places if Path(text[:at]).exists() or is_pattern(Path(text[:at]))), None)
     try:

@@ -1,4 +1,4 @@
-"""An opened log: its table, what was read of its columns, and its digest."""
+"""An opened log: its table, the reading of its columns, and its digest."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class RawLog:
         Parameters
         ----------
         columns : str
-            Meanings of columns beside those of `told`: see `rankbench.interfaces.reading.Reading.text`.
+            Meanings of columns, in addition to `told`: see `rankbench.interfaces.reading.Reading.text`.
         keep : Filter
             Notes say how many votes are left.
 
@@ -211,7 +211,7 @@ def raw_file(path: Path, reader: Reader, told: str = "") -> RawLog:
     Raises
     ------
     InputError
-        It is missing, empty, or not what the reader reads.
+        It is missing, empty, or not in the reader's format.
     """
     sha256 = partial(_unchanged_sha256, path, _marks(path))
     with readable(path):

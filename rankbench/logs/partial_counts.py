@@ -26,7 +26,7 @@ _TIE, _CLUSTER = 2 * _ITEM_BITS, 2 * _ITEM_BITS + 1
 """A key holds, from its lowest bits on: loser, winner, whether they tied, cluster."""
 
 _AT_ONCE = 1 << 20
-"""Keys that are read at a time: what is made on the way does not grow with the log."""
+"""Keys that are read at a time, so that temporary memory does not grow with the log."""
 
 
 Cells: TypeAlias = tuple[NDArray[Any], NDArray[np.float64]]
@@ -74,7 +74,7 @@ def packed_clusters(piece: LogPiece, clusters: NDArray[np.int32]) -> Cells:
         raise InputError(f"judgments by cluster: at most {1 << _ITEM_BITS} items and {1 << _CLUSTER_BITS} clusters")
     keys = clusters.astype(np.uint64) << np.uint64(_CLUSTER)
     if len(piece.ties):
-        # A tie is one and the same whoever is named first.
+        # A tie is the same whichever item is named first.
         tied = piece.ties > 0
         first = np.where(tied, np.minimum(piece.winners, piece.losers), piece.winners)
         second = np.where(tied, np.maximum(piece.winners, piece.losers), piece.losers)
@@ -168,7 +168,7 @@ def count_clusters(
 T = TypeVar("T")
 
 PART = 32 * ROWS
-"""Judgments of a part: what a machine is given at a time."""
+"""Judgments of a part, for a machine at a time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,7 @@ FEWEST = 256
 """Items that the first table has room for at least."""
 
 ROWS = 1 << 19
-"""Judgments of a chunk: what a thread is given at a time."""
+"""Judgments of a chunk, for a thread at a time."""
 
 BUFFER = 8 * ROWS
 """Judgments that are sorted at a time. They are a whole number of chunks: sums of weights do not depend on

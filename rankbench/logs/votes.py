@@ -33,7 +33,7 @@ class Votes:
     """Votes on the items of one name space, of all queries together.
 
     They stand in the order in which they were cast, as far as it is known, so that rows in rising
-    order are what a sequential aggregator is to be shown: by time, votes of one time in the
+    order are the order for a sequential aggregator: by time, votes of one time in the
     order of the log; in the order of the log alone where times are not known.
 
     Attributes
@@ -223,7 +223,7 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        Of what is in memory; texts are categories, those of winners and losers the same.
+        Of the columns in memory; texts are categories, the same of winners and losers.
     """
     refuse_counts(comparisons)
     schema = comparisons.collect_schema()

@@ -251,7 +251,7 @@ class ERRFamily(Loss):
             found += seen * float(factor[first:last] @ (still[:-1] - still[1:]))
             seen *= float(still[-1])
             first = last
-            if seen == 0.0:  # nobody gets here
+            if seen == 0.0:  # no user gets here
                 break
         return 1.0 - found
 

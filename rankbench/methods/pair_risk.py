@@ -83,7 +83,7 @@ class PairRisk(Method):
             Sums of the weights would be wrong: see `rankbench.interfaces.row_weights.check_weights`.
         """
         check_weights(block.comparisons.weights[block.comparisons.weights != 0])
-        # Pairs, their shares and their differences are those of all three losses.
+        # All three losses share the pairs, their shares and their differences.
         problem = PairwiseProblem(block.design.x, block.design.offsets, block.comparisons, PairwiseLogistic())
         ridges = [point.ridge for point in points]
         if points[0].loss == "hinge":

@@ -14,7 +14,7 @@ from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.queries import Comparisons, Queries
 
 UNSAID = ""
-"""The parameter `query` where nobody said which rows belong to which query."""
+"""The parameter `query` if rows were not assigned to queries."""
 
 _NO_QUERIES = (
     "nothing says which rows belong to which query. Give qid=, name a column of a frame as Ranker(query='qid'), or "

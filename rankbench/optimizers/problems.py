@@ -88,12 +88,12 @@ class QuadraticProblem:
 class PairwiseProblem:
     """``sum_c v_c w_c phi(alpha_winner - alpha_loser - o_c) + l2/2 |theta|^2``, ``alpha = X theta``.
 
-    The sum is over all comparisons c; factor w_c and offset o_c are what the surrogate
+    The sum is over all comparisons c; factor w_c and offset o_c are the terms that the surrogate
     makes of c's weight (`PairwiseSurrogate.edges`). With shares ``v_c = 1/n``, n the number
     of comparisons, it is the risk (19) of order 1. It is worked on pair
     counts: a gradient costs O(N d + P) for P distinct pairs, however many comparisons
     there are, and O(P d) where there are fewer pairs than items. Everything is float64,
-    whatever the type of the features: a gradient norm of 1e-8 is out of reach of float32.
+    for any type of features: a gradient norm of 1e-8 is out of reach of float32.
 
     Parameters
     ----------

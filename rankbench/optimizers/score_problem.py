@@ -28,7 +28,7 @@ class ScoreProblem:
         Items of query q are rows ``offsets[q]:offsets[q + 1]``.
     targets : ndarray of float64, shape (N,)
     shares : ndarray of float64, shape (Q,)
-        v_q >= 0; queries of share 0 do not count, whatever their targets.
+        v_q >= 0; queries of share 0 do not count.
     surrogate : ScoreSurrogate
         Compiled if it has a gradient kernel; else its NumPy form is used.
     l2 : float
@@ -131,7 +131,7 @@ class ScoreProblem:
 class PenalizedProblem:
     """A problem, which has the l2 penalty in it, beside the rest of the penalty.
 
-    Value and derivatives are those of the smooth part alone.
+    Value and derivatives are of the smooth part alone.
 
     Attributes
     ----------

@@ -3,9 +3,9 @@
 ``RANKBENCH_BLOCK_PLUGINS=one-plugin,another`` is the way out when a plugin hangs or ends
 the process while it is imported, where nothing can be recorded any more.
 
-A broken plugin never takes the program down: what is wrong with it is recorded, and
-whatever else it brought works. One that asks for another version of rankbench is broken
-as a whole, and not imported: what it computes with this one was never promised.
+A broken plugin never ends the program: its errors are recorded, and
+its other components work. One that requires another version of rankbench is broken
+as a whole, and not imported: its results with this version are undefined.
 ``RANKBENCH_STRICT_PLUGINS=1`` raises instead; ``RANKBENCH_BLOCK_PLUGINS`` names those
 that are not to be imported.
 """
@@ -83,7 +83,7 @@ def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool 
 class Loader:
     """Entry points on their way into one registry, the built-in ones first.
 
-    Built-in ones wait until somebody asks for what they bring, which their names say: importing all families takes a
+    Built-in ones are imported when their kind, which their names tell, is needed: importing all families takes a
     third of a second. Where a plugin is installed, all are loaded at once: it may bring any kind, and our names
     come first.
 
@@ -170,7 +170,7 @@ class _Loading:
             if entry.dist is not None and (why := unmet(entry.dist, importlib.metadata.version(OURSELVES))):
                 self.causes.append(why)
                 return
-            first_seen(origin.distribution)  # before it is imported: what is edited later is not what runs here
+            first_seen(origin.distribution)  # before it is imported: later edits do not run here
         with self.recorded(f"cannot import {entry.value!r}:"):
             plugin = entry.load()
         if self.causes:

@@ -119,7 +119,7 @@ def component_class(base: Callable[..., C], name: str) -> type[C]:
     ------
     SpecError
         Unknown name, or a component that is not of this class. If plugins are broken, the
-        message says so: what is missing may be theirs.
+        message says so: a missing component may be theirs.
     """
     kind = _kind(base)
     try:
@@ -194,7 +194,7 @@ def origin(kind: str, name: str) -> Origin:
 def distribution_of(component: Component) -> str:
     """Return the distribution that registered a component's class, or its module if unregistered.
 
-    A class that nobody registered, as in a script, is its module's.
+    A class that is not registered, as in a script, is its module's.
     """
     made = type(component)
     known = plugins().registry.origin_of(made)

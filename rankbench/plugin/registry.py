@@ -171,12 +171,12 @@ class Registry:
     """Components and suites that the plugins of a process registered.
 
     A name that one distribution registers twice stands for the first. One that two distributions register is
-    contested: to write it is an error. A built-in one still stands for ours, where nobody wrote it.
+    contested: to write it is an error. A built-in one that no user wrote still means rankbench's.
     """
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, tuple[Any, Origin]]] = {kind: {} for kind in (*KINDS, *FILES)}
-        # By identity: what a class says of itself (its module, its hash) is its own.
+        # By identity: a class may define its own module and hash.
         self._origins: dict[int, Origin] = {}
         self._contested: dict[tuple[str, str], tuple[str, Origin, Origin]] = {}
 
@@ -262,7 +262,7 @@ class Registry:
     def check_contested(self, name: str, kind: str = "") -> None:
         """Refuse a name that two distributions register, for one kind (or ``suite``) or by default for any.
 
-        Whoever reads a name that was written asks this, so that a built-in component is not taken for a plugin's.
+        Called for names that users write, so that a built-in component is not taken for a plugin's.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """Functions tell whose code a component is, and give it arrays that it cannot change.
 
-Third-party code gets copies or read-only views of what all contenders share, and whatever it
+Third-party code gets copies or read-only views of all shared data, and anything it
 raises or returns becomes that contender's outcome.
 """
 

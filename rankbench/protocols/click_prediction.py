@@ -221,7 +221,7 @@ class ClickPrediction(Protocol):
     ) -> NDArray[np.float64]:
         """Return one contender's loss of each held-out session."""
         model = aggregator.fit(disposable_judgments(block), offsets)
-        # A copy without clicks: nobody predicts what it has seen.
+        # A copy without clicks: no contender sees the outcomes that it predicts.
         blind = replace(disposable_judgments(test), clicked=np.zeros(len(test.items), np.bool_))
         chances = np.asarray(returned_numbers(model.probabilities(blind, offsets), "predictions"), np.float64)
         if chances.shape != test.items.shape or not np.isfinite(chances).all():
@@ -237,7 +237,7 @@ def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: fl
     chances : ndarray of float64, shape (P,)
         That the position is the one selected; not negative, in sum 1 a list at most.
     selections : Selections
-        The topmost click is what was selected; none: nothing was.
+        The topmost click is the selection; without clicks nothing was selected.
     mix : float
         In (0, 1].
 

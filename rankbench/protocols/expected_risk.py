@@ -111,7 +111,7 @@ def _least(values: Vector, pull: Vector, radius: float) -> float:
     from scipy.optimize import brentq
 
     def ratios(mu: float) -> Vector:
-        # Terms of 0/0 are 0: they are those of the hard case.
+        # Terms of 0/0 are 0, the terms of the hard case.
         return np.divide(pull, values + mu, out=np.zeros_like(pull), where=(pull != 0) & (values + mu > 0))
 
     first = max(0.0, -float(values.min()))

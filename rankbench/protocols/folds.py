@@ -63,7 +63,7 @@ def grouping_of(votes: Votes, grouping: HeldOut) -> NDArray[np.integer]:
     Raises
     ------
     SpecError
-        The log does not say who judged, or when.
+        The log has no judges, or no times.
     """
     if grouping == "vote":
         return votes.numbers

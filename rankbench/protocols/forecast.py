@@ -23,7 +23,7 @@ LAST = 100_000
 """Votes, the last that were predicted, by which points of a grid and links are chosen."""
 
 _TOGETHER = 1 << 18
-"""Votes whose losses are computed at once: of all votes, what is made on the way takes more memory than the log."""
+"""Votes whose losses are computed at once: temporary arrays of all votes would take more memory than the log."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Forecasts:
 def prequential_forecasts(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties: bool) -> Forecasts:
     """Predict all votes in the order of time, each from the votes before it.
 
-    Points of a grid and links are those of the least log loss on what was predicted so far, on the last `LAST` votes.
+    Points of a grid and links are chosen for the least log loss of the last `LAST` predictions.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _compiled(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.floa
     if kernel is None:
         raise SpecError(f"aggregator {aggregator.name!r} has no compiled form")
     margins, state = np.zeros(len(steps)), np.ascontiguousarray(aggregator.start(steps.m), np.float64)
-    # Copies: what is mapped into memory is read-only, which the signature does not know.
+    # Copies: arrays mapped into memory are read-only, unlike the signature's.
     votes = (np.array(column) for column in (steps.first, steps.second, steps.outcome, steps.weights, steps.starts))
     kernel.function(*votes, state, kernel.params, np.zeros(kernel.work(steps.m)), margins)
     return margins

@@ -199,7 +199,7 @@ def losses_of(
 
     Built-in losses of scores are computed in one pass; if that fails, one by one, so that the
     one at fault is named. Third-party losses are always by themselves, and come last, on scores
-    that they cannot write to (kernels get a copy): what one does to them is seen by no other.
+    that they cannot write to (kernels get a copy), so that none affects another.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ BINS = 10
 
 _PRIOR = 1.0
 """Pseudo-votes that keep b finite where scores separate all votes: one that the margin was wrong about. Each weighs
-what a vote weighs on average, so that the unit of weights means nothing."""
+the mean weight of a vote, so that the unit of weights has no effect."""
 
 _ROUNDS = 500
 _CLOSE = 1e-8
@@ -129,7 +129,7 @@ def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
     """Return the b >= 0 of least log loss on the decisive votes, and that loss (see `win_log_loss`).
 
     One pseudo-vote of the median margin for, and one against, keep b finite; they are not in the loss. They
-    weigh what a decisive vote weighs on average.
+    have the mean weight of a decisive vote.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
         while length > 1e-12:
             next_at = at + length * step
             found = terms(next_at) if next_at[0] >= 0 else now
-            # Half of what the slope promises, but for what rounding hides.
+            # Half of the decrease by the slope, except for rounding.
             if next_at[0] >= 0 and found[0] <= now[0] + 1e-4 * length * float(step @ now[1:3]) + 1e-15 * whole:
                 break
             length /= 2

@@ -224,7 +224,7 @@ def unchanged(dataset: Dataset, fingerprint: str) -> None:
     Raises
     ------
     InputError
-        The fingerprint is another one now: somebody writes to the file.
+        The fingerprint changed: something writes to the file.
     """
     if dataset.fingerprint() != fingerprint:
         raise InputError(f"{dataset!s} changed while it was read; run again when nobody writes to it, or on a copy")
@@ -236,7 +236,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         votes = votes_of_ballots(table)
         notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]
     else:
-        # Names as numbers: what is held of a long log are its columns, not its texts.
+        # Names as numbers: of a long log the columns are held, not the texts.
         table = coded_votes(table)
         votes = load_votes(table)
         notes = [_sentence(note) for note in suspicious_votes(table, whole=True).notes()]

@@ -1,6 +1,6 @@
-"""A log cut into times: what is predicted together, from what came before, and how that is summed up.
+"""A log cut into times: votes of one time are predicted together, from the votes before.
 
-Votes of one time stand in an order that follows from what they say alone, so that the order in which a log holds
+Votes of one time are sorted by their own contents alone, so that the order in which a log holds
 them means nothing.
 """
 
@@ -62,7 +62,7 @@ class Steps:
     starts : ndarray of int64, shape (T + 1,)
         Votes of time t are ``starts[t]:starts[t + 1]``.
     moments : ndarray of int64
-        Times before which methods that are refitted are; the first one ends what nobody predicts.
+        Times before which refitted methods are fitted; the first one ends the votes that are not predicted.
     choices : ndarray of int64
         Times before which parameters and links are chosen; the first one ends the warm-up.
     blocks : ndarray of int32, shape (T,)

@@ -95,7 +95,7 @@ class Trial:
             chosen: grouped.counts(weights[list(chosen)], numbers[list(chosen)], items)
             for chosen in {self._everything, *(learned for learned, _ in cut.inner)}
         }
-        # Of what is predicted within the training part, whoever predicts it.
+        # Of the predictions within the training part.
         self._inner = _outcomes_of_parts(weights, numbers, [part for _, part in cut.inner], grouped.pairs)
         self._test = _outcomes_of_parts(weights, numbers, [cut.tested], grouped.pairs)
 

@@ -144,7 +144,7 @@ def aggregate(
         ``bradley-terry:penalty=firth`` for votes and ballots, ``coec:smoothing=1`` for clicks.
     by : str, optional
         A ranking for each query (``query``), or for each value of any other column. Without it an item of one name is
-        one item, whatever the query.
+        one item in all queries.
     control : str
         Conditions of votes, as ``side:unless=neutral, log(length), bold``: covariates whose effects are
         estimated beside the scores, and taken out of them. A word is a column; of ``bold_a, bold_b`` the difference.

@@ -38,7 +38,7 @@ class Ballots(RankedLog):
     items : list of str, length m
     orders : Orders
     judges : ndarray of int64, shape (ballots,), or None
-        Whose ballot it is, where judges are the units. Else voters are, or ballots where nobody counted voters.
+        Each ballot's judge, if judges are the units. Else voters are, or ballots without counts of voters.
     counts : ndarray of int64, shape (ballots,), or None
         Number of voters who cast each ballot; None: one each.
     """
@@ -131,9 +131,9 @@ class Sessions(RankedLog):
     ----------
     items : list of str, length m
     selections : Selections
-        All clicks on what was shown.
+        All clicks on shown items.
     off_list, repeated : int
-        Clicks outside of the shown lists, and on what the session had clicked before.
+        Clicks outside of the shown lists, and on items that the session had clicked before.
     """
 
     items: list[str]

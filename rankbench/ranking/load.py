@@ -129,7 +129,7 @@ def load_log(
         That fits them.
     intervals : Intervals, "auto" or None
     pooled : bool
-        Whether an item of one name is one item, whatever the query; else the log is about one query.
+        Whether an item of one name is one item in all queries; else the log is about one query.
     address : str
         Of the Dask scheduler whose workers count votes; empty: this machine does.
     first_votes : FirstVotes, optional

@@ -59,7 +59,7 @@ class ScoresOverTime:
     ----------
     table : DataFrame
         ``time, item, score, lower, upper, votes``, a row for each time and item that was judged by then: the score
-        less the mean of those of its time, a 95% band of each alone, and the weight of the item's votes of that time.
+        less the mean score of its time, a 95% band of each alone, and the weight of the item's votes of that time.
     now : DataFrame
         ``item, score, lower, upper, rank_low, rank_high, may_be_first, votes, last, change, change_lower, change_upper,
         p``, a row for each item, the best first: of the last time; ranks, of all together at

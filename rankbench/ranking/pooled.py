@@ -143,7 +143,7 @@ def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int
     found, whole, items = model.predicted(category), sample.whole, sample.categories[category].items
     block, scales = np.ix_(items, items), model.scales[items]
     scores, covariance = _centered(found.scores[items], found.covariance[block], scales)
-    # Degrees of freedom of the category's own units as far as the error is theirs, else of those of the log.
+    # Degrees of freedom of the category's own units for their part of the error, else of the log's units.
     variance = np.maximum(np.diag(covariance), 0.0)
     own = np.clip(np.diag(_centered(scores, found.own[block], scales)[1]), 0.0, variance)
     log_freedom = np.maximum(whole.df_units[items] - 1, 1.0)

@@ -136,7 +136,7 @@ def item_rank_ranges(
     level : float, in (0, 1)
     freedom : ndarray of float64, shape (m,), optional
         Degrees of freedom of each item's variance: see `rankbench.stats.moderation`. By default one fewer than units
-        show it; the deviations are then those of the units, and not used if these are fewer than 30.
+        show it; the deviations are then the units', and not used if there are fewer than 30 units.
     """
     from scipy.special import stdtrit
 

@@ -55,7 +55,7 @@ def rankings_across(found: Aggregation, top: int | None = None) -> RankingsAcros
     Raises
     ------
     SpecError
-        There is one ranking alone, or more cells than anybody reads.
+        There is one ranking alone, or more cells than people read.
     """
     table = found.table
     if "query" not in table.columns:
@@ -91,7 +91,7 @@ def rankings_across(found: Aggregation, top: int | None = None) -> RankingsAcros
 
 
 MOST_PAIRED = 300
-"""Items of a table of pairs: more are more than anybody reads."""
+"""Most items of a table of pairs."""
 
 
 def pair_shares(found: Aggregation, top: int | None = None) -> tuple[list[str], NDArray[np.float64]]:

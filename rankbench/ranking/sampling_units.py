@@ -1,4 +1,4 @@
-"""Sampling units tell what is independent, how many units there are, and how certain scores are.
+"""Sampling units are the independent parts of a log; degrees of freedom follow from their effective numbers.
 
 References
 ----------
@@ -19,7 +19,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.logs.votes import Votes
 
 _AT_ONCE = 1 << 20
-"""Sums that are looked at together: what is made on the way does not grow with the log."""
+"""Sums that are processed together, so that temporary memory does not grow with the log."""
 
 _KNOWN = 30
 """Degrees of freedom of a variance from which on it is taken for known."""
@@ -56,7 +56,7 @@ class Units:
         Effective number of units that show how much an item's score varies, at most `items`: where judgments of a unit
         are alike, the largest units are most of the variance, see `units_of_counts`.
     noun : str
-        The units in words, such as `JUDGES`.
+        Name of the units, such as `JUDGES`.
     """
 
     count: int
@@ -94,7 +94,7 @@ def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
 def units_of_counts(data: PairCounts | ClusterCounts, *, split: bool = False) -> Units:
     """Return the units of sums: judgments of `PairCounts`, clusters of `ClusterCounts`.
 
-    Where judgments of a cluster have weights, what a cluster said about a pair, in one way,
+    If judgments of a cluster have weights, a cluster's sum on a pair, in one direction,
     counts as one vote: single weights are not known any more. Where points are `split`, it is one vote whichever way.
 
     n judgments of a cluster on an item, any two with the correlation rho, make a variance of
@@ -130,7 +130,7 @@ def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split:
             cluster = np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1]))
             firsts = np.arange(len(cells))
             if split:
-                # Cells rise, so that those of a cluster and a pair adjoin.
+                # Cells rise, so that the cells of a cluster and a pair adjoin.
                 firsts = np.flatnonzero(np.diff(cluster * len(low) + cells // 3, prepend=-1))
             said = np.add.reduceat(np.stack([weights, *(_WON[:, cells % 3] * weights)]), firsts, axis=1)
             pair, weight = cells[firsts] // 3, np.tile(said[0], 2)

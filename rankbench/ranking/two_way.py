@@ -66,7 +66,7 @@ class CrossedVotes(CountedVotes):
     def by(self, *units: NDArray[np.int32], rows: slice | NDArray[np.int64] = slice(None)) -> ClusterCounts:
         """Return the votes by units, shape (n,), a row a vote: votes that differ in one are different clusters."""
         keys = [unit[rows] for unit in units]
-        # As resamples take them: what a cluster said in the order of the pairs.
+        # As resamples take them: a cluster's sums in the order of the pairs.
         order = np.lexsort((self.cell[rows], *reversed(keys)))
         new = np.ones(len(order) + 1, np.bool_)
         new[1:-1] = False

@@ -70,7 +70,7 @@ def longest_running() -> str:
 def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     """Compute all cells of one block, one BLAS thread.
 
-    A cell that the protocol does not answer, or answers with what the store would refuse,
+    A cell without a result, or with a result that the store would refuse,
     is a failure that says so.
     """
     started = time.perf_counter()
@@ -128,7 +128,7 @@ class LostProcess:
     status : {"error", "timeout"}
     reason : str
     exit_code : int, optional
-        Of a process that ended by itself, or that somebody else ended.
+        Of a process that ended by itself, or was killed from outside.
     """
 
     status: Literal["error", "timeout"]
@@ -180,7 +180,7 @@ def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[Blo
     jobs = []
     for task in tasks:
         dataset = sources[task.source].dataset
-        # A plugin's protocol, registered population or loss runs with whatever contender. A population is asked in
+        # A plugin's protocol, registered population or loss runs with any contender. A population is asked in
         # every block, other data sets only at first.
         protocol = sources[task.source].protocol
         shared = third_party_distributions(protocol).union(*map(third_party_distributions, task.losses))

@@ -79,9 +79,9 @@ def run_on_cluster(
     Raises
     ------
     ExecutorError
-        See `connected_client`; also if the cluster is lost on the way: what was done is kept.
+        See `connected_client`; also if the cluster is lost on the way: finished blocks are kept.
     """
-    # Before anything that takes long: most of what can go wrong goes wrong here.
+    # Before anything that takes long: most errors occur here.
     with contextlib.closing(connected_client(address)) as client:
         from distributed import as_completed
 

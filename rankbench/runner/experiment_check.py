@@ -1,4 +1,4 @@
-"""An experiment is checked: what it names is there, and fits."""
+"""Experiments are checked: their names exist, and fit."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def make_plan(
     ------
     SpecError
         An unknown or ill-fitting component, two contenders of one label, something to
-        add that fits no experiment, or a selection of what is not there.
+        add that fits no experiment, or a selection without a match.
     """
     members: list[Member] = []
     named: list[Experiment] = []
@@ -218,7 +218,7 @@ def _selected(
     Raises
     ------
     SpecError
-        A pattern has none, or none of what a run adds to the suite is selected.
+        A pattern has none, or nothing that a run adds to the suite is selected.
     """
     found = []
     for experiment, whole in zip(experiments, checked, strict=True):

@@ -85,7 +85,7 @@ def prepare_sources(suite: Suite, given: Sequence[Dataset] = ()) -> Sources:
                 dataset = given[fitting[0]]
             else:
                 dataset = _own(experiment.name, experiment.dataset, protocol, [protocol.refusal(d) for d in given])
-                # One object, so that a protocol knows again what another one has loaded.
+                # One object, so that a protocol recognizes data that another one has loaded.
                 dataset = asked.setdefault(str(dataset), dataset)
         key = (str(protocol), str(dataset) if dataset else "")
         wanted[key] = (protocol, dataset)
@@ -291,7 +291,7 @@ def shared(sources: list[Prepared]) -> Iterator[Path]:
     """Write the data of blocks to a temporary file that workers map into memory.
 
     So does this process: sources with mapped arrays take the place of those in the list, whose memory is free
-    when nobody else holds them.
+    when nothing else refers to them.
     """
     with temporary_folder() as folder:
         path = folder / "shared"
@@ -317,8 +317,8 @@ def spec_of(dataset: Dataset | None) -> str:
 def open_shared(place: str | Path, source: int) -> Prepared:
     """Open a source written by `write_shared`, with its arrays mapped read-only.
 
-    Equal to what was written in every field, but for a data set that `spec_of` has no word
-    for: it is None.
+    Equal to the source as written in every field, except a data set without a `spec_of`
+    text, which is None.
     """
     with Path(place).open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

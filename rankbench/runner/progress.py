@@ -39,9 +39,9 @@ class Heartbeat:
     Parameters
     ----------
     write : callable
-        Prints a line; that it cannot is nobody's concern.
+        Prints a line; its errors are ignored.
     doing : callable
-        Returns what is going on, in a few words; nothing is printed where it returns none.
+        Returns the current step as a short text; if it is empty, nothing is printed.
     """
 
     def __init__(self, write: Callable[[str], None], doing: Callable[[], str]) -> None:
@@ -71,7 +71,7 @@ class Heartbeat:
             try:
                 if doing := self._doing():
                     self._write(f"{duration_text(self.elapsed)}: {doing}")
-            except (OSError, ValueError):  # whoever read it is gone
+            except (OSError, ValueError):  # its reader is gone
                 return
 
 
@@ -99,7 +99,7 @@ class Work:
         self._busy += block.seconds
         for cell in block.cells:
             self._share[cell.cell] = 1.0
-            if block.seconds:  # nobody knows how long a lost process would have taken
+            if block.seconds:  # the time of a lost process is unknown
                 self._seconds.setdefault(self._kind(cell.cell), []).append(block.seconds / len(block.cells))
 
     def _kind(self, cell: str) -> _Kind:
@@ -136,7 +136,7 @@ class Work:
             expected, reported = (sum(some[cell] for cell in own) for some in (takes, rest))
             if reported > (still := max(expected - seconds, 0.0)):
                 rest |= {cell: rest[cell] * still / reported for cell in own}
-        # Blocks on a cluster run where nobody sees them.
+        # Blocks on a cluster run out of sight.
         at_once = len(running) or self._busy / max(time.monotonic() - self._since, 1e-9)
         return sum(rest.values()) / at_once
 

@@ -46,7 +46,7 @@ def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
         ``runs/SUITE``, or ``runs/SUITE-DATASET``. Where that belongs to anything else (another log
         of this name, or the same one before it changed), the first 8 digits of the data's sha256
         stand behind it. A folder with them that holds these data comes first, so that each log
-        finds its own folder again, whatever became of the plain one.
+        finds its own folder again, even if the plain one changed.
     """
     names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", _short_name(dataset)) for dataset in datasets)
     folder = RUNS / "-".join([made.plan.suite.name, *names])
@@ -345,7 +345,7 @@ def _libraries() -> dict[str, str]:
 
 
 def _blas() -> list[str]:
-    import numpy as np  # noqa: F401  (loads its BLAS, which is what is asked about)
+    import numpy as np  # noqa: F401  (loads its BLAS, which is looked up here)
     from threadpoolctl import threadpool_info
 
     described = (

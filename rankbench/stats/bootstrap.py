@@ -130,7 +130,7 @@ def crossed(losses: NDArray[np.float64], seed: int, replicates: int = REPLICATES
     ----------
     losses : ndarray of float64, shape (R, Q, C)
     seed : int
-        The same seed, R and Q resample the same queries and repetitions, whatever the arms.
+        The same seed, R and Q resample the same queries and repetitions for any arms.
     replicates : int
         B.
 

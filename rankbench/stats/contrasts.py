@@ -51,7 +51,7 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
     sample : Crossed
         C arms.
     some : ndarray of float64, shape (C, P), or Contrasts
-        A contrast in every column, or what stands for such a matrix.
+        A contrast in every column, or an equivalent of such a matrix.
     level : float, in (0, 1)
         Of all P intervals together.
 
@@ -79,7 +79,7 @@ def studentized_contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts
 
     Notes
     -----
-    With one repetition they vary over queries alone, and with one query (or unit) as those of
+    With one repetition they vary over queries alone, and with one query (or unit) as contrasts of
     `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` repetitions (or
     queries), one of them is likely to have them agree by chance: their few degrees of
     freedom then count for the whole variance, and hardly any difference is significant. Contrasts of copies
@@ -371,8 +371,8 @@ def rank_ranges_of_signs(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64
 def significance_tiers(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:
     """Return the tier of each of C contenders, from 1, shape (C,).
 
-    In the first tier are those that nobody is significantly better than: they are tied with the first. The next
-    one is the first tier of those that are left, and so on.
+    The first tier has the contenders that none is significantly better than: they are tied with the first. The next
+    tier is the first tier of the others, and so on.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def significance_tiers(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:
 def top_shares(replicates: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Return the share of replicates in which each of C contenders is among the first k, shape (C,).
 
-    Contenders that are equal at the last of the k places share what is left of these: the sum is k.
+    Contenders that are equal at the last of the k places share the places left: the sum is k.
 
     Parameters
     ----------

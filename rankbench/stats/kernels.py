@@ -63,7 +63,7 @@ def variances(values: Matrix, part: int, out: Vector) -> None:
 def largest(values: Matrix, centre: Vector, scale: Vector, sides: Sides, out: Vector) -> None:
     """Write each row's largest ``(values[:, i] - values[:, j] - centre) / scale``, or its negative, or either.
 
-    By the pair's `sides`: 1, 2, 3. Pairs of scale 0 are left out; what is written is at least 0.
+    By the pair's `sides`: 1, 2, 3. Pairs of scale 0 are left out; results are at least 0.
     """
     rows, columns = values.shape
     centres, scales, best = np.empty((TILE, TILE)), np.empty((TILE, TILE)), np.empty(TILE)

@@ -255,7 +255,7 @@ class _Solution:
         mine = (model.designs[c].T * (self.variance * self.weights[c])) @ model.bases[c].T
         gain = _spread(mine, one.items, model.m)
         scores = self.scores + mine @ (one.scores - self.scores[one.items])
-        # The own deviation: what of it is found, less what it is.
+        # The own deviation: its estimate less its true value.
         left, missed = eye - gain, gain - eye
         # Weights of the category's own estimates, directly and through the common scores.
         direct = mine + left @ self.common[c]

@@ -60,7 +60,7 @@ _SYSTEM = frozenset(
         sqlite3.SQLITE_AUTH,
     }
 )
-"""Errors of the system that the file lies on; any other one says that the file is not what was written."""
+"""Errors of the file's system; any other one means that the file is damaged."""
 
 MOVE = (
     "the journal is damaged: move it away (or bring back a copy of it) and run again, which computes everything again"

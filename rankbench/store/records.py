@@ -29,7 +29,7 @@ class Member:
     config : dict of str to object
         *All* parameters of the contender as plain values; infinite orders are ``"inf"``.
     n, n_declared : int
-        Number of judgments, and what the suite's file says before any scaling.
+        Number of judgments, and the number in the suite's file, before any scaling.
     repetition : int
     cell : str
         Id of the cell.
@@ -71,7 +71,7 @@ class SourceRecord(BaseModel):
     splits : dict of Split to str
         Title of each split that has units.
     units : dict of Split to list of str
-        Names of what losses are given for, in their order.
+        Names of the losses' units, in their order.
     counts : str
         Unit that n counts; empty where nothing is drawn.
     judged_on : str
@@ -131,7 +131,7 @@ class SourceRecord(BaseModel):
     def shared(self, n: int) -> float | None:
         """Return the share of all observations that two draws of n have in common; None where draws are new.
 
-        Subsets of a pool of N deviate less from each other than from what the pool was drawn from: by
+        Subsets of a pool of N deviate less from each other than from the pool's population: by
         (1 - n/N) in variance, for means. The correction is that of splits whose parts overlap by n/N.
         """
         if self.pool is None:
@@ -175,7 +175,7 @@ class SuiteRecord(BaseModel):
     added : dict of str to tuple of str
         By experiment, the labels of contenders that the run adds to the suite.
     smaller : tuple of str
-        Sentences on what the data made smaller than the suite asks for.
+        Sentences on quantities that the data made smaller than the suite asks for.
     made_by : dict of str to dict of str to tuple of str
         By experiment and label, the distributions of a contender; only where plugins have a part.
     plugins : dict of str to str

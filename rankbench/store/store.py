@@ -101,7 +101,7 @@ class Store(Journal):
         """Store a block in one transaction.
 
         A cell that has an answer already is left as it is: cells are input-addressed, so
-        the new one says the same. A failed cell is replaced. Whoever computes a block sees that its cells can be
+        the new one is equal. A failed cell is replaced. Callers check that a block's cells can be
         read back (`rankbench.interfaces.cell.cell_problem`).
 
         Raises
@@ -182,7 +182,7 @@ def _lock(folder: Path) -> sqlite3.Connection:
     connection: sqlite3.Connection | None = None
     try:
         if path.is_file() and path.stat().st_size:
-            os.truncate(path, 0)  # nothing is ever kept in it, and what is there could not be locked
+            os.truncate(path, 0)  # it is always empty; a file with contents could not be locked
         connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
         connection.execute("BEGIN EXCLUSIVE")
     except (sqlite3.Error, OSError) as error:

@@ -131,7 +131,7 @@ def load_suite(name: str) -> Suite:
         raise SpecError(f"suite {suite.name!r}: two figures have the file {twice!r}; rename one")
     if not experiments:
         raise SpecError(f"suite {suite.name!r} has no experiments")
-    # A suite without data of its own, as that of a log is, takes those of who includes it.
+    # A suite without data of its own, as a log's, takes the data of the including suite.
     settled = [e if e.dataset else e.model_copy(update={"dataset": suite.dataset}) for e in experiments]
     return suite.model_copy(update={"experiments": tuple(settled), "include": ()})
 

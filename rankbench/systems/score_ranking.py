@@ -157,7 +157,7 @@ def rank_scores(
         Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``, and of one run alone
         ``mean-score``.
     without : sequence of str
-        Tasks and systems that are left out, as the column of an average, whatever is in it.
+        Tasks and systems that are left out, such as the column of an average.
     top : int
         k of P(top k).
     replicates, seed : int

@@ -54,7 +54,7 @@ def system_difference(
 ) -> dict[str, object]:
     r"""Return the difference of the scores of two systems, as `rank_systems` resamples it.
 
-    The interval and the p-value are those of this difference alone; both correct skewed differences, see
+    The interval and the p-value are for this difference alone; both correct skewed differences, see
     `rankbench.stats.skewness`. Of the variance, the part of the tasks falls as 1 / T with T tasks, the part of the
     seeds stays. A test of the difference at level .05 has 80% power with so many more tasks, and
     :math:`z_{.975}^2 / 2` for Student's t [Gue81]_.

@@ -101,7 +101,7 @@ def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanki
 def turns(method: ScoreAggregator, whole: TaskScores) -> bool:
     """Return whether less is better on all tasks, and a method's scores turn with the sign of the table's.
 
-    Then they can be those of the table as it was given: a mean of losses is a loss.
+    Then they can be in the table's own direction: a mean of losses is a loss.
     """
     if not whole.all_less:
         return False
@@ -133,7 +133,7 @@ def rank_systems(
     k : int
         Of the first k places.
     replicates, seed : int
-        The same seed, R and T resample the same tasks and seeds, whatever the method.
+        The same seed, R and T resample the same tasks and seeds for any method.
     known : dict, optional
         Rankings of the same table with the same parameters, by a digest of cells: methods whose cells differ by a
         constant, as ranks and Borda counts do, share their resamples. New ones are added.

@@ -111,9 +111,9 @@ class Check:
         Raises
         ------
         CheckFailed
-            The component does not do what it declares.
+            The component breaks its declarations.
         CheckSkipped
-            It does not declare what the check is about, or a package that it declares is not installed.
+            It does not declare the checked property, or a package that it declares is not installed.
         """
         for package in sorted(subject.it.all_packages()) if subject.kind not in FILES else ():
             try:
@@ -228,7 +228,7 @@ class CheckResult:
         Why it failed or was skipped; of a check that passed, its note.
     seconds : float
     trace : str
-        The traceback of what the component raised; empty if it raised nothing.
+        The traceback of the component's exception; empty without one.
     """
 
     component: str
@@ -366,7 +366,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> tu
     # Third-party code may raise anything, `SystemExit` too.
     except BaseException as error:
         status, why, raised = "failed", f"raised {reason(error)}", error
-        # With parameters of somebody's choice to diverge is an answer, as it is in a run.
+        # With a user's parameters, to diverge is an answer, as it is in a run.
         if isinstance(error, ContenderDiverged) and not subject.by_default:
             status, why, raised = "skipped", f"it diverges with these parameters: {error}", None
     if expected is not None and status == "failed":

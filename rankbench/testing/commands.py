@@ -1,4 +1,4 @@
-"""`rankbench check` tells whether components do what they declare; `new` writes what to start from."""
+"""`rankbench check` tests components against their declarations; `new` writes a new one's files."""
 
 from __future__ import annotations
 

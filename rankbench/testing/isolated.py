@@ -1,4 +1,4 @@
-"""Checks of whatever a name stands for, in a process."""
+"""Checks of a component, a distribution or a file by name, in a process."""
 
 from __future__ import annotations
 

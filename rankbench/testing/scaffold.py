@@ -251,7 +251,7 @@ def class_of(component: str) -> str:
 def _rankbench_source() -> str:
     """Return rankbench's requirement for pip: the address of the installation here, or its name on an index.
 
-    A folder or a file is on this machine alone, so that what others read does not name it.
+    A folder or a file is on this machine alone, so that published files do not name it.
     """
     record = metadata.distribution("rankbench").read_text("direct_url.json")
     found = json.loads(record) if record else {}

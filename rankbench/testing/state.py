@@ -1,4 +1,4 @@
-"""Snapshots tell what a component changed in the process that it runs in."""
+"""Snapshots reveal a component's changes to the process that it runs in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class State:
     Attributes
     ----------
     settings : dict
-        By what they are called in messages.
+        By their names in messages.
     running : frozenset
         Threads and processes.
     """

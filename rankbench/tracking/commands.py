@@ -125,7 +125,7 @@ def comparison_annotations(comparison: Comparison) -> list[str]:
         lines = [f"{one.what}: {one.where}: {one.base:.6g} became {one.head:.6g}" for one in rows]
         for line in [*lines, *comparison.differing][: _ERRORS - len(found)]:
             found.append(f"::error title=A change of results that nobody declared::{_message(line)}")
-    # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it, and why.
+    # A job may go on after exit code 3: the page of the change says that it was not tested, and why.
     untested = comparison.exit_code == 3
     why = comparison.notes if untested else ()
     whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds(), "; ".join(why)))))

@@ -1,4 +1,4 @@
-"""Two results are compared by what they hold."""
+"""Two results are compared by their kinds: losses, timings, or both."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compare_results(
         Size that a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
         were measured in turns. Memory has one of its own, see `rankbench.tracking.speed_changes.memory_margin`.
     gate : tuple of str
-        Patterns of what is tested, see `rankbench.tracking.comparison.Family`; empty: everything.
+        Patterns of tested rows, see `rankbench.tracking.comparison.Family`; empty: everything.
     reference : str
         The benchmark that the others are divided by.
     method, columns : str

@@ -56,7 +56,7 @@ class Change:
         not better by more: one-sided, adjusted over all tested changes (Holm); nan where it was not tested.
     verdict : ChangeVerdict
     rests : str
-        Basis of the interval, in words.
+        Basis of the interval as text.
     detectable : float
         The change beyond the margin that such a comparison finds in 9 of 10; nan where nothing was tested.
     about : {"quality", "speed", "memory", "ranking"}
@@ -102,7 +102,7 @@ class Comparison:
         Runs, versions or logs that were compared.
     changes : tuple of Change
     margin : str
-        Size that a practical difference must exceed, in words.
+        Size that a practical difference must exceed, as text.
     alpha : float
         Chance of calling anything worse, or anything better, where nothing changed.
     notes : tuple of str
@@ -110,7 +110,7 @@ class Comparison:
     differing : tuple of str
         Statuses, convergence records and curves that differ by more than rounding where no row does, a line each.
     declared : str
-        Why results were meant to change; empty: nobody declared a change.
+        Reason for an intended change of results; empty: none was declared.
     """
 
     base: str

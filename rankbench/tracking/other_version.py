@@ -43,7 +43,7 @@ def other_version(text: str, say: Callable[[str], None] = lambda text: None) -> 
     Raises
     ------
     InputError
-        It is none of these, or cannot be built: with the last lines of what was said.
+        It is none of these, or cannot be built: with the last lines of the output.
     """
     path = Path(text).expanduser()
     if path.is_file() and os.access(path, os.X_OK):
@@ -105,7 +105,7 @@ def _run(folder: Path, *command: str) -> None:
     Raises
     ------
     InputError
-        It fails: with the last lines of what was said.
+        It fails: with the last lines of the output.
     """
     ours = ("PYTHONPATH", "PYTHONHOME", "NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES")
     kept = {name: value for name, value in os.environ.items() if name not in ours}

@@ -1,7 +1,7 @@
 """Changes of quality are paired by block and unit.
 
 - Same block keys (protocol, data, n, repetition, seed): both saw the same judgments, and every loss has its partner.
-- Another seed: draws are independent, and units are paired only where they are those of the same data.
+- Another seed: draws are independent, and units are paired only if they are of the same data.
 - Everything else is not compared, and named.
 """
 

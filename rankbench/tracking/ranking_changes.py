@@ -9,7 +9,7 @@ Estimates of two such logs depend on each other, and their intervals say nothing
 have in common moves both alike. So the units of the two logs together (judges with all their votes, where the log
 names them; else votes) are resampled once, and both rankings are fitted to the same resample, each to the part of it
 that is in its log. The spread of the difference is that of these pairs [ET93]_. An item has moved if its score changed
-against that of the median item: whatever the two scales are centred on, and however many items are new.
+against that of the median item, for any centre of the two scales and any number of new items.
 
 Later votes that all say the same show no spread, and a ridge shrinks the shorter log more. So the early votes are also
 dealt anew among all votes of each pair (`shuffled_scores`): the mean change of those is taken off, and the spread is

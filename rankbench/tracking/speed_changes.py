@@ -51,7 +51,7 @@ def timing_changes(base: Timings, head: Timings, family: Family) -> tuple[list[C
     -------
     changes : list of Change
         Of logarithms of times, above 0 where head is slower; then of bytes, above 0 where head takes more. No memory
-        where the system does not say it.
+        if the system does not report it.
     notes : list of str
 
     Raises

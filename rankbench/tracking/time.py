@@ -41,9 +41,9 @@ class TimedRow(NamedTuple):
     ratio, ratio_lower, ratio_upper : float
         To the reference, by paired log ratios.
     first : float
-        Seconds of a process's first call, which compiles or loads what is compiled.
+        Seconds of a process's first call, which compiles or loads compiled code.
     memory : float
-        Bytes at the peak of a call, beyond what the process held.
+        Peak memory of a call in bytes, beyond the process's memory before.
     """
 
     where: str
@@ -152,7 +152,7 @@ def time_suite(
     out : Path, optional
         By default ``runs/SUITE-timings``.
     say : callable
-        Told what is going on.
+        Gets the current step as text.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def time_suite(
             write_timings(where, _timings(launcher, taken.launches, at, facts))
 
     if against:
-        say(f"timing {suite}")  # what was said last is what goes on, and that was the other version's environment
+        say(f"timing {suite}")  # the last message was on the other version's environment
     limit = seconds_of(budget) if budget is not None else BUDGET if rounds is None else math.inf
     launches = turns.LAUNCHES if rounds is None else max(1, -(-rounds // turns.ROUNDS))
     taken = turns.take_turns(launcher.launch, precision, budget=limit, launches=launches, looked=keep)

@@ -199,7 +199,7 @@ class Launcher:
                 fastest = [min(process.call(cell)["seconds"] for process in processes) for cell in self.cells]
                 self._loops = [*(max(1, math.ceil(SHORTEST / seconds)) for seconds in fastest), 1]
             asked = [[process.call(cell, memory=True)["memory"] for cell in self.cells] for process in processes]
-            memory = np.array(asked, dtype=np.float64)  # nan where the system does not say
+            memory = np.array(asked, dtype=np.float64)  # nan if the system does not report it
             found = [self._round(number, one, processes, until) for one in range(ROUNDS if self.cells else 0)]
             rounds = [one for one in found if one is not None]
             # The first launch counts though it has fewer rounds: there may be no other.

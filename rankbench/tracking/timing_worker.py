@@ -1,7 +1,7 @@
 """The timing script runs under the Python of whichever version is timed.
 
 It is no module of the rankbench that it times, which may be an older or a newer one, and imports of it only what has
-long been there. Requests and answers are lines of JSON, on files that whatever is called does not know.
+long existed. Requests and answers are lines of JSON, on files that timed code does not know.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Timed:
         suite = suite.model_copy(update={"experiments": once})
         found = prepare_sources(suite, [dataset_of(name) for name in setup["dataset"]])
         kept = tuple(one for one in suite.experiments if one.name in found.source_index)
-        # An older version may not know what is added: it is told of it only where something is.
+        # An older version may not know additions: they are passed only if there are some.
         more = [setup["extra"]] if setup.get("extra") else []
         chosen = suite.model_copy(update={"experiments": kept})
         plan = make_plan(chosen, found.sources, found.source_index, "", *more)

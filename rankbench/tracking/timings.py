@@ -100,9 +100,9 @@ class Timings:
     reference : ndarray of float64, shape (L, R, 4)
         Of the workload beside them.
     first : dict of TimedCell to ndarray of float64, shape (L,)
-        Of the first call of each launch, which compiles or loads what is compiled.
+        Of the first call of each launch, which compiles or loads compiled code.
     memory : dict of TimedCell to ndarray of float64, shape (L,)
-        Bytes that a call took at its peak, beyond what its process held before; nan where the system does not say.
+        Peak memory of a call in bytes, beyond its process's memory before; nan if the system does not report it.
     """
 
     facts: TimingFacts

@@ -62,7 +62,7 @@ def launch_log_ratios(above: NDArray[np.float64], below: NDArray[np.float64]) ->
     Parameters
     ----------
     above, below : ndarray of float64, shape (..., L, R, T)
-        Seconds by launch, round and turn, of what is compared.
+        Seconds of the compared ones by launch, round and turn.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def take_turns(
         So many at most.
     clock : callable
     looked : callable
-        Told of what there is at each look, and at the end.
+        Gets the state at each look, and at the end.
 
     Returns
     -------

@@ -226,7 +226,7 @@ def learn_rows(
     ----------
     fit : RowFit
     sigma : MatrixBlocks
-        Inverse information, of which Firth's pseudo-votes are made.
+        Inverse information, for Firth's pseudo-votes.
     padded : bool
         Whether pseudo-votes count as information.
     item_slope, slope, last : ndarray of float64, shapes (m,), (q,), (q,)
@@ -238,7 +238,7 @@ def learn_rows(
     pull, weight, beside = out
     p, value, product = x.shape[1], 0.0, 1.0
     work = np.empty(max(p, 1))
-    # Three loops: in one, what is read at random waits for chances that were guessed wrong.
+    # Three loops: in a single one, random reads wait for mispredicted branches.
     for r in range(begin, end):
         pull[r - begin] = scores[first[r]] - scores[second[r]] + product_of_row(x, r, effects)
     for r in range(begin, end):
@@ -259,7 +259,7 @@ def learn_rows(
             value -= n * math.log(total)
         mean = (up - down) / 2
         bend = up * down if not tied else (up + down - (up - down) * (up - down)) / 4
-        # Of what was decided both ways: where one side always wins, a difference would lose all digits.
+        # Of outcomes both ways: where one side always wins, a difference would lose all digits.
         g = won * down - lost * up + even * (down - up) / 2 + level * (won - lost) / 2
         more = 0.0
         if len(sigma.items):
@@ -308,9 +308,9 @@ def middle_rows(
     squared : bool
         Whether a row is a vote of any weight.
     firth : bool
-        Whether there are pseudo-votes, those of `sigma`.
+        Whether there are pseudo-votes, by `sigma`.
 
-    The others are those of `learn_rows`; `bread` is the covariance that votes pull at.
+    Other parameters as for `learn_rows`; `bread` is the covariance for the votes' leverage.
     """
     first, second, outcomes, x, scores, effects, eta, tied = fit
     _, weight, beside = out

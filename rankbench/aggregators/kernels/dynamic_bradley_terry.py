@@ -129,7 +129,7 @@ def dynamic_bradley_terry_times(
             if min(largest, most) <= _CLOSE * farthest:
                 break
         else:
-            state[:, MEAN] = np.nan  # no mode was found: whoever asks for scores hears that they are not finite
+            state[:, MEAN] = np.nan  # no mode was found: scores raise an error, as they are not finite
         gained = laplacian.copy()
         solve_in_place(plus_identity(laplacian, among), gained)
         columns = np.zeros((a, m))

@@ -48,7 +48,7 @@ def live_neighbors(
 ) -> int:
     """Write the neighbors of an item that are not eliminated to `found`; return their number, `limit` + 1 at most.
 
-    What is eliminated is taken out of the lists that are read on the way: the first ``plain[i]`` of `neighbors`, which
+    Eliminated items are removed from lists when these are read: the first ``plain[i]`` of `neighbors`, which
     were compared, and those of the elements, whose first ``sizes[e]`` in `pool` are not eliminated.
     """
     count = 0

@@ -12,7 +12,7 @@ by order
    F_{tie} &= \frac{\log t}{\log(1 - a/4)} + \frac2a \log(1 - t^2) - \frac{a t^2}{32}
        + a^2 (\tfrac{5 t^4}{1536} - \tfrac{t^2}{128}) + O(a^3).
 
-Where an update moves the gap by at most `SLOW` what is left out is below the rounding of the scores' scale.
+If an update moves the gap by at most `SLOW`, omitted terms are below the rounding of the scores' scale.
 
 .. [G12] M. E. Glickman. Example of the Glicko-2 system. Boston University, 2012 (revised 2022).
 """
@@ -61,7 +61,7 @@ def after_wins(gap: float, count: float, step: float) -> float:
     larger, smaller = 1.0 / (1.0 + odds), odds / (1.0 + odds)
     p, u = (larger, smaller) if gap > 0 else (smaller, larger)
     goal = u * step * count
-    # Times u, so that nothing overflows: u d + p (e^d - 1) and what is small beside it. Start above the root.
+    # Times u, so that nothing overflows: u d + p (e^d - 1) and small terms. Start above the root.
     wide = min(step * count, math.log1p(goal / p)) if p > 0.0 else step * count
     for _ in range(_ELO_ROUNDS):
         grown = p * math.expm1(wide)
@@ -93,7 +93,7 @@ def after_ties(gap: float, count: float, step: float) -> float:
     """
     if gap == 0.0:
         return 0.0
-    # log sinh(x / 2), in which n ties are a n / 4 but for what is small.
+    # log sinh(x / 2), in which n ties are a n / 4 up to small terms.
     level = 0.5 * gap + math.log1p(-math.exp(-gap)) - math.log(2.0) if gap > 1.0 else math.log(math.sinh(0.5 * gap))
     rate = 1.0 / math.log1p(-0.25 * step) + 4.0 / step if step > 1e-6 else 0.5
     t = math.tanh(0.5 * gap)
@@ -224,7 +224,7 @@ MOST_VOLATILE = 10.0
 """Volatilities stay below: an upset that was all but impossible would make one as large as it was unlikely."""
 
 LEAST_PRECISION = 1e-30
-"""1 / v is at least this: in floating point, what was certain says nothing at all."""
+"""1 / v is at least this: in floating point, a certain outcome carries no information."""
 
 _GLICKO_ROUNDS = 200
 _CLOSE = 1e-10

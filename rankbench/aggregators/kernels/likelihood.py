@@ -168,7 +168,7 @@ def newton(
     Parameters
     ----------
     starts, high, judged : ndarray
-        The pairs, none between two scales, and what was judged of each.
+        The pairs, none between two scales, and each pair's judgments.
     won, lost : ndarray of float64, shape (m,)
     scale, sizes : ndarray
         Scale of every item, number of items of every scale. Gradients and steps sum to zero on every

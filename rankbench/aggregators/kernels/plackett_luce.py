@@ -4,7 +4,7 @@ Every pass goes over the rows of the ballots once, O(rows), and holds nothing of
 With e_l = exp(s_l), a place of d tied items with mass S in front of a rest of mass R is d
 stages: in stage r the masses are f_r S and R, where f_r = 1 - r / d. All that passes need is
 each place's share of the rest, rho = R / (R + S), and each item's share of its place, g: they are
-computed without overflow, whatever the scores. The last place has no rest, rho = 0, and d - 1
+computed without overflow for any scores. The last place has no rest, rho = 0, and d - 1
 stages, or none if its items are unordered.
 
 References

@@ -75,7 +75,7 @@ def refit(
     sums : ndarray of float64, shape (R, 3, P)
         See `rankbench.interfaces.resamples.Resamples.batches`.
     places : ndarray of int64, shape (P,)
-        Where each of their pairs stands among those of `high`; after all of them where it says nothing.
+        Index of each of their pairs in `high`; beyond the last one for pairs without votes.
     starts, high : ndarray
         The pairs to sum over.
     padding : ndarray of float64, shape (P,)

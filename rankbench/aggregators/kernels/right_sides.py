@@ -1,6 +1,6 @@
 """Kernels make many right sides of a Laplacian system from random signs, solve for all at once, and sum up solutions.
 
-Edges are as `PairCounts` keeps pairs: those of item i with items of higher numbers, `high`, are ``starts[i]`` to
+Edges are as `PairCounts` keeps pairs: edges of item i to items of higher numbers, `high`, are ``starts[i]`` to
 ``starts[i + 1] - 1``.
 """
 
@@ -19,7 +19,7 @@ def conjugate_gradients_together(
 ) -> int:
     """Put solutions of a Laplacian system in the place of K right sides, (m, K), which sum to zero on each component.
 
-    As `rankbench.kernels.pairs.conjugate_gradients`, for all of them at once: what is read of a pair is read once.
+    As `rankbench.kernels.pairs.conjugate_gradients`, for all of them at once: a pair's data are read once.
 
     Parameters
     ----------

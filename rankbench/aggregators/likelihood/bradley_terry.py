@@ -138,7 +138,7 @@ class PairFit:
         Of Davidson's model, :math:`\nu \ge 0`: two equal items tie with probability :math:`\nu / (2 + \nu)`; inf if
         all judgments are ties. 0: Bradley-Terry, with ties as half wins.
     iterations : int
-        Newton steps, or turns of Firth's penalty; 0 where nobody counted.
+        Newton steps, or turns of Firth's penalty; 0 if not counted.
     """
 
     scores: NDArray[np.float64]
@@ -160,7 +160,7 @@ def fit_bradley_terry(
 
     .. math:: s = \operatorname{argmin}_s \sum_{i \ne j} w_{ij} \log(1 + e^{s_j - s_i}) + \frac{\rho}{2} |s|^2
 
-    with :math:`w_{ij}` the weight of what i won over j. With :math:`\rho > 0` the scores are those
+    with :math:`w_{ij}` the weight of i's wins over j. With :math:`\rho > 0` the scores are those
     of the aggregator `bradley-terry` and always exist.
 
     With :math:`\rho = 0` a finite maximum exists only within strongly connected components of

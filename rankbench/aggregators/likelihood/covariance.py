@@ -4,7 +4,7 @@ The sandwich has two corrections for small samples. Votes of one cluster pull th
 their residuals are too small: each cluster's are multiplied by :math:`(I - I_g \Sigma)^{-1/2}`, the bias-reduced
 linearization of [BM02]_ with the model's own variances for working ones (CR2). And with Firth's penalty its
 pseudo-votes are votes: they stand in the information, and each is a cluster of its own in the middle of the sandwich.
-Where one side won every time, all residuals are close to zero, and what is uncertain is in the pseudo-votes alone.
+Where one side won every time, all residuals are close to zero, and the uncertainty is in the pseudo-votes alone.
 
 References
 ----------

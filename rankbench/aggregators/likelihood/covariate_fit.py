@@ -48,7 +48,7 @@ _CLOSE = 1e-6
 _SHORT, _SHORTER = 0.1, 0.1
 """After a step that changes no number by more, and no more than this part of the one before, information is kept.
 
-Of margins that change by .1 it changes by less than a tenth. Steps by what it was end at the same maximum.
+Of margins that change by .1 it changes by less than a tenth. Steps by its former value end at the same maximum.
 """
 
 _LONG = 100_000
@@ -240,7 +240,7 @@ def controlled_sandwich(
     Parameters
     ----------
     votes : CovariateVotes
-        That were fitted; with `clusters`, these are what is independent, else single votes are.
+        That were fitted; with `clusters`, these are the independent units, else single votes are.
     fit : ControlledFit
     penalties : Penalties
     ties : bool

@@ -131,7 +131,7 @@ class _Problem:
         """Return the gradient in the scores, (m,), that in log nu, and the norm of both."""
         slope = self.graph.item_sums(self.judged * (p - q) / 2 - self.lead) + self.graph.ridge * scores
         slope = self.graph.balanced(slope)
-        # Of what was decided, and not of the ties: where most are ties, 1 - r would lose all digits.
+        # By decisive votes, and not by ties: if most are ties, 1 - r would lose all digits.
         slope_nu = float((self.decisive - self.judged * (p + q)).sum())
         return slope, slope_nu, float(np.hypot(np.linalg.norm(slope), slope_nu))
 
@@ -357,7 +357,7 @@ def _in_turns(
             after = replace(fit(added(found), found), iterations=turns)
             change = float(np.abs(after.scores - found.scores).max())
             if graph.held is not None:
-                # Held estimates do not follow the weights of what is eliminated, so that turns with them may run away.
+                # Held estimates do not follow the weights of eliminated items, so that turns with them may diverge.
                 loose = _LOOSE * float(np.abs(after.scores - begun.scores).max())
                 close = max(_CLOSE, loose) if graph.held.exact else np.inf
             if change <= close:

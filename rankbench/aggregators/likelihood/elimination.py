@@ -1,4 +1,4 @@
-r"""Items of few opponents are eliminated from a Laplacian system; what is left is a small, dense core.
+r"""Items of few opponents are eliminated from a Laplacian system, down to a small, dense core.
 
 Most items of a large log have few opponents. Eliminated one after the other, always one with the fewest neighbors, they
 leave few new edges behind, and a core of items that have many. Resistances of compared items, which Firth's penalty

@@ -128,7 +128,7 @@ class Laplacian:
         from scipy.linalg.lapack import dpotrf, dpotrs
 
         # Scores held at 0 stay in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
-        # rows of what is above the diagonal are columns of what is below it.
+        # rows above the diagonal are columns below it.
         held = np.delete(np.arange(self.m), self.free)
         matrix = np.zeros((self.m, self.m))
         matrix[self.low, self.high] = -edge
@@ -149,7 +149,7 @@ class Laplacian:
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do but for rounding.
 
-        Along what is left out only the ridge holds: rounding there would be divided by it.
+        In omitted directions only the ridge holds: rounding there would be divided by it.
         """
         return self.scales.centered(vector)
 
@@ -207,7 +207,7 @@ class Laplacian:
         upper, failed = dpotri(factor, overwrite_c=True)
         if failed:
             raise ContenderDiverged(SINGULAR)
-        whole = upper + upper.T  # dpotrf has cleared what is below the diagonal
+        whole = upper + upper.T  # dpotrf has cleared the part below the diagonal
         np.fill_diagonal(whole, np.diag(upper))
         found[np.ix_(free, free)] = whole
         return found, determinant
@@ -226,7 +226,7 @@ class Laplacian:
     def resistances(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each edge's difference, shape (P,), as from `inverse` without a ridge.
 
-        Of many items, those of few opponents are eliminated: see `rankbench.aggregators.likelihood.elimination`.
+        Of many items, items of few opponents are eliminated: see `rankbench.aggregators.likelihood.elimination`.
         Resistances of a large core are kept in `held`, and not computed for other weights until that is None again.
 
         Raises

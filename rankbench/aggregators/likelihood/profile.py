@@ -6,7 +6,7 @@ values that votes do not reject by likelihood ratio,
 
 .. math:: \{ v : 2 \ell^*(\hat s) - 2 \max_{s_i - \bar s = v} \ell^*(s) \le z^2 \}
 
-with the mean over items of the connected component for the reference [HS02]_. Both ends are finite whatever the votes:
+with the mean over items of the connected component for the reference [HS02]_. Both ends are finite for all votes:
 the log determinant falls, too, as a score runs away. Each end is found directly, by the Newton steps of [VM88]_ with
 the information in place of the Hessian, as in R's package logistf.
 

@@ -211,7 +211,7 @@ class VoteRows:
     def newton_step(self, sums: RowSums, ridge: float) -> NewtonStep:
         """Return the function that computes Newton steps, by the Schur complement of the items.
 
-        Of slopes by scores, which are balanced, and by what stands beside them it makes the steps of both; it raises
+        From slopes by scores, which are balanced, and by the other unknowns it makes the steps of both; it raises
         `ContenderDiverged` where the system is singular.
 
         Raises

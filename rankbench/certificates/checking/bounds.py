@@ -1,6 +1,6 @@
 """The checker bounds conditional risks: from both sides, or by values and gradients in double precision.
 
-Of the latter, the checker compares those of rankbench's surrogates with their formulas, and takes others on trust.
+Of the latter, the checker compares rankbench's own surrogates with their formulas, and takes others on trust.
 """
 
 from __future__ import annotations

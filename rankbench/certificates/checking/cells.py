@@ -48,7 +48,7 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
     few = 1 <= len(slopes) <= 4 and not any(c[2] for _, c in phi.pieces)
     require(few, "phi must have at most four linear pieces")
     require(slopes[0] <= 0 <= slopes[-1], "phi is not bounded below")
-    # A sum that is linear in the graph is, of the mean of k graphs, on average what it is of one.
+    # A sum that is linear in the graph has the same mean for the mean of k graphs as for one.
     name = "average-adjacency" if aggregation is None else aggregation["name"]
     difference = name == "difference-graph" and aggregation["k"] == "inf"
     decided = difference or name == "average-adjacency"
@@ -118,7 +118,7 @@ def _cells(m: int, shown: str, difference: bool, ends: list[Fraction], slopes: l
 def _parts(m: int, shown: str, difference: bool) -> Iterator[tuple[str, list[Pair], list[Row]]]:
     """Return the polyhedra of a class: the leading items, and the inequalities for them.
 
-    Items are numbered so that nobody leads one with a smaller number; of `any`, so that 1, 2, ... is the wrong order.
+    Items are numbered so that none leads one with a smaller number; of `any`, so that 1, 2, ... is the wrong order.
     """
     pairs = list(itertools.combinations(range(m), 2))
     ahead: list[Row] = [(lead(pair, -1), Fraction(0)) for pair in pairs]

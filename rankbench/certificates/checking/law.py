@@ -39,7 +39,7 @@ MOST_BITS = 2000
 """Most bits of the common denominator of a law's numbers."""
 
 MOST_DRAWS = 20_000
-"""Judgments in all ways to draw k of mu, whatever their order."""
+"""Judgments in all ways to draw k of mu, in any order."""
 
 
 class Irrational(Rejected):

@@ -261,7 +261,7 @@ LIMITS: dict[str, AggregationName] = {
     "identity": "none",
     "net-weights": "mean",
 }
-"""Aggregators, and what a surrogate sees with them in the limit of all judgments."""
+"""Aggregators, and the structure that each makes in the limit of all judgments."""
 
 
 def excess_bound(method: Method, votes: NDArray[np.float64], alpha: NDArray[np.float64]) -> float:

@@ -54,7 +54,7 @@ class _Votes(NamedTuple):
     x, chance, theta : ndarray of float64, shapes (Q, d), (Q,), (d,)
         Differences of the features of its queries, chances of a win, fixed coefficients.
     draws : list
-        Several draws of n votes: whether each was a win, and where those of each query begin.
+        Several draws of n votes: whether each was a win, and the start of each query's votes.
     orders : list of ndarray of bool, shape (n,)
         The first draw in other orders.
     """

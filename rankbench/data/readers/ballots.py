@@ -283,7 +283,7 @@ def ballot_table(
     Raises
     ------
     InputError
-        No ballot ranks anybody.
+        No ballot ranks a candidate.
     """
     if not any(rankings):
         raise InputError("the file has no ballot that ranks anybody", path=path)

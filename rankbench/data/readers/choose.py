@@ -101,7 +101,7 @@ def part_files(path: Path) -> list[Path]:
         raise InputError("it holds no file that a reader knows by its ending", path=path)
     if len(found) > 1:
         names = [files[0].name for files in found.values()]
-        # With what it is compressed by.
+        # With the extension of its compression.
         ending = "".join(Path(names[0]).suffixes[-2 if unpacked_name(Path(names[0])) != names[0] else -1 :])
         raise InputError(
             f"it holds files of several formats: {listed(names)}; give those that are meant, as "

@@ -106,7 +106,7 @@ def _check_extent(path: Path, sheet: str) -> None:
                     rows, columns = max(rows, numbers), max(columns, letters)
                     before = piece[-32:]
     except (zipfile.BadZipFile, StopIteration, KeyError, ParseError, OSError, zlib.error):
-        return  # the reader of its values says what is wrong
+        return  # the reader of its values names the error
     needed, free = rows * columns * _CELL, free_memory()
     if free is not None and needed > free:
         raise InputError(

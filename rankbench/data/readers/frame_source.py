@@ -86,7 +86,7 @@ def frames_in_turn(
     frames : sequence of LazyFrame
         All with one schema.
     guards : sequence of callable
-        Of each frame: what it is read in, as `readable` of its file.
+        A context for reading each frame, as `readable` of its file.
     """
 
     def source(

@@ -86,7 +86,7 @@ class LetorReader(Reader):
 
         largest = max((kernel.largest_index(np.frombuffer(chunk.data, np.uint8)) for chunk in chunks(path)), default=-1)
         if largest < 0:
-            # The scanner knows best what is wrong with the first line.
+            # The scanner names the first line's error best.
             for _ in self._frames(path, 1):
                 pass
             raise InputError("no line has a feature; a line is 'label qid:N index:value ...'", path=path)

@@ -137,7 +137,7 @@ _BLOCK = 1 << 20
 def piped() -> Path:
     """Return a file with all that comes through standard input; it is there until the program ends.
 
-    Its ending is that of what its first bytes look like: where no reader knows them, of CSV.
+    Its ending is of the format that its first bytes have, or of CSV if no reader knows them.
 
     Raises
     ------

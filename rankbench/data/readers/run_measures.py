@@ -56,7 +56,7 @@ class Measure:
     text : str
         As it was written.
     loss : Loss, optional
-        None: the share of the first documents that somebody judged.
+        None: the share of judged documents among the first ones.
     depth : int
         Number of places that it looks at; 0: as many as a run lists.
     """
@@ -212,7 +212,7 @@ def judged(
     Raises
     ------
     InputError
-        A system has no topic that somebody judged.
+        A system has no judged topic.
     """
     rows = []
     for (system,), part in run.partition_by("system", as_dict=True, maintain_order=True).items():

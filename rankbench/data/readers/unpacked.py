@@ -1,4 +1,4 @@
-"""Files are opened unpacked and in UTF-8, in pieces of bounded size, whatever they hold."""
+"""Files of any contents are opened decompressed and in UTF-8, in pieces of bounded size."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_MEMORY = 1 << 28
 """Bytes that unpacking xz may take: ``xz -9`` asks for a quarter of it."""
 
 _PACKED = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zip": b"PK\3\4", "zstd": b"\x28\xb5\x2f\xfd"}
-"""The first bytes of what is decompressed."""
+"""The first bytes of compressed files."""
 
 
 class _Decompressor(Protocol):
@@ -134,7 +134,7 @@ def _opened(path: Path) -> IO[bytes]:
             started = _DECOMPRESSORS.get(name)
             plain = gzip.GzipFile(fileobj=file) if started is None else _Pieces(_decompressed(file, started))
         plain = io.BufferedReader(plain, _BLOCK)
-        plain.peek(1)  # what is damaged at its beginning is said here
+        plain.peek(1)  # raises here if its beginning is damaged
         return plain  # type: ignore[no-any-return]
 
 
@@ -299,7 +299,7 @@ def held(pieces: Iterable[bytes], name: str) -> Path | bytes:
 
 
 _SHARE = 2
-"""One part in so many of what is free may be taken: others need room there, too."""
+"""One part in so many of the free space may be taken: other programs need room, too."""
 
 _ELSEWHERE = "give a file, or set TMPDIR to where there is room"
 

@@ -39,7 +39,7 @@ def reading_path(path: Path) -> Path:
 
 def kept_reading(reading: Reading, names: list[str]) -> str:
     """Return the text of the reading file of a reading that was applied; columns that are not read are listed."""
-    # What is ignored may be a task or a system, too, in a row each.
+    # A task or a system in a row each may be ignored, too.
     ignored = [name for name in names if name.strip() and name not in reading.read()]
     ignored += [name for name in reading.all("ignore") if name not in names]
     plain = reading.without("control", "predictions", "by", "ignore")

@@ -56,7 +56,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
     InputError
         The table lacks a column that was told, or a cell does not fit.
     Unread
-        Nothing says what the columns mean, or values speak against it.
+        The meaning of columns is unknown, or values contradict it.
     """
     kinds = table_kinds()
     check_roles(told)

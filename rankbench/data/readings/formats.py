@@ -81,7 +81,7 @@ class KnownFormat(Record):
     refuse : str
         Advice, where such a file is known and not read.
     agree : dict of str to tuple of str
-        Columns by role that must say of each row what the others do; then any column may stand beside.
+        Columns by role that must agree with the others in each row; then any other column is allowed.
     example, unlike : SampleFile
         A file of the format, and one that only looks so.
     """

@@ -1,4 +1,4 @@
-"""Where nothing says what the columns mean, rankbench asks: what stands in each, and a line with blanks."""
+"""If the meaning of columns is unknown, rankbench asks: examples of each column, and a line with blanks."""
 
 from __future__ import annotations
 

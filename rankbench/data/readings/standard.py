@@ -1,4 +1,4 @@
-"""Standard names: columns that are called as the roles say what they mean, where every cell fits."""
+"""Standard names: columns named as roles have these roles, if every cell fits."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Compar
     """Draw `n` independent judgments: query uniform, pair uniform, winner by (26).
 
     They are grouped by query, and within one in the order in which they were drawn. The result depends on `queries`,
-    `n` and `entropy` alone, and the judgments of a longer draw begin with those of a shorter one.
+    `n` and `entropy` alone, and a shorter draw is a prefix of a longer one.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def limit_scores(queries: Queries) -> NDArray[np.float64]:
     """
     sizes = queries.sizes
     starts = queries.offsets[:-1]
-    # Above the least label: equal labels make zeros, whatever they are.
+    # Above the least label: any equal labels make zeros.
     above = queries.labels - np.repeat(np.minimum.reduceat(queries.labels, starts), sizes)
     m = np.repeat(sizes, sizes).astype(np.float64)
     return np.asarray((m * above - np.repeat(np.add.reduceat(above, starts), sizes)) / (m - 1.0))

@@ -1,4 +1,4 @@
-"""Columns of ballots: which rows are read, and what stands beside a ballot: queries, judges, weights, counts, times."""
+"""Columns of ballots: the rows to read, and the columns beside a ballot: queries, judges, weights, counts, times."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def a_row_each(
     ballots : sequence of Expr
         The column ``ranking``, and others of the raw table of orders.
     nothing : Expr
-        Whether a ballot ranks nobody.
+        Whether a ballot ranks no item.
     roles : dict of str to str
         Columns that errors name.
     parts : sequence of str
@@ -144,7 +144,7 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
         columns["query"] = key_names(source, name).alias("query_id")
         gone = says(text_of(name), missing) if missing else None
     if name := reading.one("judge"):
-        refuse_blanks(raw, [name], with_empty(reading))  # nobody says whose ballot it is
+        refuse_blanks(raw, [name], with_empty(reading))  # the ballot's judge is unknown
         text = key_names(source, name)
         columns["judge"] = pl.when((text != "") & ~says(text, missing)).then(text).alias("judge")
     if reading.one("time"):

@@ -62,7 +62,7 @@ def read_ballots(raw: RawTable, reading: Reading) -> ReadTable:
     InputError
         With its row: a cell that is none of its role.
     Unread
-        The reading does not say what a cell means, or values speak against it.
+        The meaning of a cell is unknown, or values contradict it.
     """
     source = ballot_source(raw, reading)
     forms = [role for role in _FORMS if source.applied.one(role)]
@@ -227,7 +227,7 @@ def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Rea
 def of_rank_columns(source: BallotSource) -> ReadTable:
     """Return the ballots of a column for each rank, whose cells name items.
 
-    Ranks that name nobody close up, and an item that stands a second time is left out.
+    Empty ranks close up, and an item that is listed a second time is left out.
 
     Raises
     ------

@@ -138,7 +138,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     InputError
         A column that was told is not there, or a cell does not fit.
     Unread
-        Nothing says what the columns mean, or values speak against it.
+        The meaning of columns is unknown, or values contradict it.
     SpecError
         Meanings of columns that have theirs.
     """
@@ -161,7 +161,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     frame = _checked_by(kind, found.table)
     names, used = given.schema().names(), condition.names() if condition else []
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
-    # What a reading ignores may still be a covariate, or divide votes into categories.
+    # A column that a reading ignores may still be a covariate, or divide votes into categories.
     read = {*found.columns(), *used}
     left = tuple(name for name in names if name not in read)
     notes = (stated(found, kind, given, used), *raw.notes, *found.notes)
@@ -256,7 +256,7 @@ def validate(name: str, table: pl.LazyFrame, *, path: Path | None = None, allow_
     Raises
     ------
     InputError
-        With row and column: a missing column, a wrong type, what the kind refuses in a row, an empty table; or
+        With row and column: a missing column, a wrong type, an error of the kind in a row, an empty table; or
         the columns make a table of another kind.
     SpecError
         There is no such kind.

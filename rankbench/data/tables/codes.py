@@ -1,4 +1,4 @@
-"""A number, or a time, that stands apart from all others may be a code: of what is missing, or did not happen."""
+"""An outlying number or time may be a code: for a missing value, or for an event that did not happen."""
 
 from __future__ import annotations
 

@@ -250,12 +250,12 @@ class ComparisonsCheck(TableCheck):
             return 1.0 - self.cast(frame[parts[0]], pl.Boolean(), nulls=True).cast(pl.Float64)
         values = [self._transformed(frame[name], term) for name in parts]
         if isinstance(term, VotePrediction):
-            # Of one chance the other is what is left; of two, what is left is a tie's or a bookmaker's.
+            # Of one chance the rest is the other's; of two, the rest is a tie's or a bookmaker's.
             chances = values if len(values) == 2 else [values[0], 1.0 - values[0]]
             values = [(chances[0] / chances[1]).log()]
             values[0] *= -1.0 if parts[0].endswith(".right") else 1.0
         value = values[0] - values[1] if len(values) == 2 else values[0]
-        # Sides of winners and losers: the left is whoever stood first.
+        # Sides of winners and losers: the left is the item listed first.
         if "loser" in self.names and "first" in frame.columns and not parts[0].endswith(".vote"):
             value *= 2.0 * self.cast(frame["first"], pl.Boolean()).cast(pl.Float64) - 1.0
         return value

@@ -1,6 +1,6 @@
 """Contests of several items in a row become votes: the best beats each other, and each other beats the worst.
 
-Items between them are not compared: nobody said which of them is better, nor that they are equally good. The votes of a
+Items between them are not compared: neither an order nor a tie is known. The votes of a
 row are one judgment, and depend on one another; so a row is a judge of its own where the log names no judges, and
 intervals that resample judges resample rows.
 """

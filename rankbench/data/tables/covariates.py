@@ -42,7 +42,7 @@ class Transform:
     defined : callable
         Where it is a number.
     needs : str
-        Its domain, in words.
+        Its domain as text.
     """
 
     value: Callable[[pl.Series], pl.Series]
@@ -67,7 +67,7 @@ class ControlTerm:
     Attributes
     ----------
     column : str
-        Its column, or what the columns of the two sides have in common; empty: the side itself.
+        Its column, or the common name of the columns of the two sides; empty: the side itself.
     unless : str
         Of ``side``: the column that says where there is none; or empty.
     transforms : tuple of str
@@ -107,7 +107,7 @@ class VotePrediction:
     Attributes
     ----------
     column : str
-        Their column, or what the columns of the two items have in common.
+        Their column, or the common name of the columns of the two items.
     item : str
         The column of the item that wins with this chance; empty: the column's own name says it.
     """
@@ -182,7 +182,7 @@ def control_roles(
     Raises
     ------
     InputError
-        An unknown column, a side of a log that has none, or a chance of nobody knows which item.
+        An unknown column, a side in a log without sides, or a chance of an unknown item.
     """
     found, terms = dict[str, str](), list(terms)
     for number, term in enumerate(terms):
@@ -287,7 +287,7 @@ def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str,
     columns : sequence of str
         All that are looked at.
     roles : mapping of str to str
-        Columns of the votes by role, which say what the sides are called.
+        Columns of the votes by role, with the names of the sides.
     """
     by_plain: dict[str, list[str]] = {}
     for column in columns:

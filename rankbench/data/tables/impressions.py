@@ -45,7 +45,7 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
     Raises
     ------
     InputError
-        With its row: a value that is not what it must be.
+        With its row: an invalid value.
     Unread
         A cell may say nothing, or a number may be a code.
     """
@@ -134,7 +134,7 @@ def _click_notes(facts: Mapping[str, int]) -> list[str]:
 def _shown_lists(raw: RawTable, roles: Mapping[str, str]) -> tuple[RawTable, dict[str, int]]:
     """Return impressions as lists, and facts: rows, clicks, the lowest position, and items clicked several times.
 
-    One pass looks for what is wrong with single rows; a second one groups them. Where the first position of all is 0
+    One pass finds errors in single rows; a second one groups them. Where the first position of all is 0
     positions count from 0.
 
     Raises
@@ -237,7 +237,7 @@ def reduce_clicks(frame: pl.DataFrame, several: Several = "all", off_list: OffLi
     Returns
     -------
     DataFrame
-        In the schema, rows in the same order. Positions are those of items shown, each at
+        In the schema, rows in the same order. Positions are of items shown, each at
         most once in a row; except with ``several="all"``, a row has at most one. ``each``
         adds ``#1``, ``#2``, ... to the session ids of the rows that it splits.
 

@@ -247,7 +247,7 @@ def usable(queries: Queries) -> NDArray[np.int64]:
     """Return the indices of the queries that a ranking can be judged on.
 
     Left out are queries with fewer than two items, with a single label value, or with an
-    item that nobody labelled; callers say how many.
+    item without a label; callers count them.
     """
     first = queries.offsets[:-1]
     low = np.minimum.reduceat(queries.labels, first) if len(queries) else np.zeros(0)

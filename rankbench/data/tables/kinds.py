@@ -1,4 +1,4 @@
-"""Kinds of tables by name and by what a reading says of columns."""
+"""Kinds of tables by name and by the roles in a reading."""
 
 from __future__ import annotations
 

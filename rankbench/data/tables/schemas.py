@@ -20,7 +20,7 @@ Files may call the columns otherwise: `rankbench.interfaces.reading`.
 ============  ===================  ====================================================
 ``query_id``  String
 ``item``      UInt32               position in the query, from 0
-``label``     Float32              graded relevance; null where nobody judged
+``label``     Float32              graded relevance; null without a judgment
 ``x``         Array(Float32, d)    features
 ``name``      String, optional     what the item is, where several queries share items
 ============  ===================  ====================================================
@@ -125,7 +125,7 @@ def features(schema: pl.Schema) -> int:
 
 
 SAYS_NOTHING = "says_nothing"
-"""Column of a raw table of whether a ballot ranks nobody."""
+"""Column of a raw table: whether a ballot ranks no item."""
 
 NO_NAMES = "no_names"
 """Column of a raw table of the words, in small letters, that name no item of a ranking; all other words do."""

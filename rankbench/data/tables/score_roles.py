@@ -1,4 +1,4 @@
-"""The roles of a score table say what a row is: a cell, or a system or a task with its scores side by side."""
+"""The roles of a score table define its rows: a cell, or a system or a task with its scores side by side."""
 
 from __future__ import annotations
 

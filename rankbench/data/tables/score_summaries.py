@@ -1,4 +1,4 @@
-"""A task or a system of a score table may be the mean or the sum of others, as they stand beside it."""
+"""A task or a system of a score table may be the mean or the sum of neighboring ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EVEN = float(np.sqrt(3))
 """Half the range of an even law, in standard deviations."""
 
 _MUCH = 3.0
-"""Times the difference that a width must be to say anything."""
+"""Times the difference that a width must have to be evidence."""
 
 How: TypeAlias = Literal["mean", "sum"]
 _Floats: TypeAlias = NDArray[np.float64]
@@ -61,7 +61,7 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
     Parameters
     ----------
     values : ndarray of float64, shape (n, m)
-        nan where one is missing: means and sums are those of the others.
+        nan where one is missing: means and sums are of the others.
     rows : sequence of int, optional
         Rows that may be one; by default all.
     """

@@ -287,7 +287,7 @@ def take_selections(selections: Selections, chosen: NDArray[np.int64]) -> Select
     ----------
     selections : Selections
     chosen : ndarray of int64
-        Indices of selections; they are returned in the order of the log, whatever theirs.
+        Indices of selections in any order; they are returned in the order of the log.
 
     Returns
     -------

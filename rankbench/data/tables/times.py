@@ -1,6 +1,6 @@
 """Times of votes are read.
 
-Texts sort otherwise than what they say ("10" before "9"), so a column of texts is read as what all
+Texts sort otherwise than their values ("10" before "9"), so a column of texts is read as what all
 of it is; a value that is something else is an error with its row. A reading is decided before
 the rows pass by, because a lazy frame must know its types.
 """

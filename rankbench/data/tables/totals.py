@@ -42,7 +42,7 @@ def refuse_summary(
     ----------
     reading : Reading
     what : str
-        What the names are of: "task", "system", "judge".
+        Kind of the names: "task", "system", "judge".
     names : sequence of str, of length n
     values : ndarray of float64, shape (n, m)
         The numbers of each; nan where one is missing.

@@ -51,7 +51,7 @@ class VoteSource:
         Whether names lose blanks around them.
     notes : list of str
     weighed : list of str
-        Sums of weights and counts, in words.
+        Sums of weights and counts as text.
     """
 
     raw: RawTable

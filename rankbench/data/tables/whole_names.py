@@ -30,9 +30,9 @@ def with_whole_names(
     groups : sequences of str
         Columns of ids; those of one group name the same things.
     words : collection of str
-        Texts that are no names, in small letters: those of ties.
+        Texts that are no names, in small letters: words for ties.
     notes : list of str, optional
-        Gets a note on what was changed.
+        Gets a note on changed names.
 
     Raises
     ------

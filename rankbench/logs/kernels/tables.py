@@ -30,7 +30,7 @@ GivenNames = Annotated[NDArray[np.uint32], types.Array(types.uint32, 2, "A", rea
 NameCodes = Annotated[NDArray[np.int32], types.int32[:, ::1]]
 
 _STRIP = 16
-"""Columns of the table read at a time: what a cache line holds, at least."""
+"""Columns of the table read at a time: at least a cache line."""
 
 
 @declared()

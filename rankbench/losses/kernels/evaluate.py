@@ -155,7 +155,7 @@ def ranked_pass(
     Parameters
     ----------
     losses, params : typed lists
-        Kernels with the signature `RANKED` and what they are told.
+        Kernels with the signature `RANKED` and their parameters.
     k : int
         Largest cutoff of all, at most `MOST`.
     alpha, structures, offsets : ndarray
@@ -172,7 +172,7 @@ def ranked_pass(
     best, zero = np.empty((BLOCK, MOST)), np.empty(BLOCK, dtype=np.bool_)
     counts, maxima, scratch = np.empty(BLOCK, dtype=np.int64), np.empty(MOST), np.empty(work)
     queries = offsets.shape[0] - 1
-    # One long loop: calls with so many arrays as arguments cost as much as what they would do.
+    # One long loop: calls with so many arrays as arguments would cost as much as their work.
     for begin in range(0, queries, BLOCK):
         block = min(BLOCK, queries - begin)
         for b in range(block):

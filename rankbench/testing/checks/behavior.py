@@ -133,7 +133,7 @@ def surroundings_not_touched(subject: Subject) -> None:
     """After a call the process is as it was: random state, warnings, threads, environment."""
     for call in calls(subject):
         with class_watched(type(subject.it)):
-            call.run(*call.make())  # what is imported or compiled at the first call may set something up
+            call.run(*call.make())  # imports and compilation at the first call may set something up
         if lasts := changed_for_good(type(subject.it)):
             raise CheckFailed(f"{call.label}, or a call before it, leaves this changed: {lasts[0]}")
         if changed := _changes(call):

@@ -199,7 +199,7 @@ def well_formed(call: Call, least: int = 8) -> Outputs:
     Raises
     ------
     CheckFailed
-        With the label of the call and what is wrong.
+        With the label of the call and the error.
     """
     found = outputs(call)
     if len(found) != len(call.shapes):

@@ -91,7 +91,7 @@ def weights_count(subject: Subject) -> None:
     it = subject.it
     if subject.declares("winner-not-first"):
         raise CheckSkipped("it declares winner-not-first")
-    # What is learned in time may forget: the heavy vote is the last, and is tried where it counts more.
+    # Sequential aggregators may forget: the heavy vote is the last, and is tried where it counts more.
     weights = (5.0,) if subject.declares("sequential") else (5.0, 3.0)
     cases = [case for ends in ((0, 1), (1, 0)) for weight in weights for case in _weighed(it, *ends, weight)]
     if not cases:

@@ -3,7 +3,7 @@
 The features of the drawn query are read once. Score surrogates need all items' scores:
 scores and gradients of sixteen contenders are one matrix product each. BLAS rounds
 differently for different numbers of columns, so these products always have the full
-tile, padded with contenders that do nothing: what a contender gets does not depend on
+tile, padded with contenders that do nothing: a contender's result does not depend on
 how many run beside it. Pairwise surrogates of few edges need only the difference of two
 items' features for each edge, read once for all contenders that share the edges.
 """

@@ -2,7 +2,7 @@
 
 Step t of a block's stream has a random state of its own, made from the block's seed and
 t alone, and leaves nothing behind. So the first k judgments of step t are the same
-whether somebody else wanted a longer sample or not: a contender's draws do not depend
+whether another contender needs a longer sample or not: a contender's draws do not depend
 on its neighbors.
 """
 
@@ -236,7 +236,7 @@ class ContenderPath(NamedTuple):
     by_item : ndarray of float64, shape (max m_q, 16)
         Scores of a tile, transposed.
     watched : bool
-        Whether anybody wants the values of pairwise surrogates.
+        Whether any contender needs the values of pairwise surrogates.
     """
 
     theta: Any

@@ -22,7 +22,7 @@ from rankbench.methods.erm.kernels.sampling import (
 _S16, _LOSER = np.uint32(16), np.uint32(0xFFFF)
 
 ROUNDING = 1e-10
-"""Share of what one judgment does below which scores are taken for rounding."""
+"""Share of one judgment's effect below which scores are taken for rounding."""
 
 
 class TargetTable(NamedTuple):
