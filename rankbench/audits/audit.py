@@ -131,7 +131,8 @@ class Audit:
             "probes": [
                 {
                     "name": probe.name, "question": probe.question, "answer": probe.answer, "fires": probe.fires,
-                    "level": probe.level, "p": probe.p, "facts": probe.facts,
+                    "finding": probe.finding or "", "option": probe.acts, "level": probe.level, "p": probe.p,
+                    "facts": probe.facts,
                     "rows": [] if probe.table is None else probe.table.to_dicts(),
                 }
                 for probe in self.probes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,12 @@ from rankbench.audits.audit import Audit
 from rankbench.audits.audit import audit as run
 from rankbench.audits.probe import Probe
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
+from rankbench.cli.origin import Provenance
 from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reading_options
-from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
+from rankbench.cli.shown import Answer, Format, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
-from rankbench.core.text import amount_text, count_text, markdown, sentence, significant
+from rankbench.core.text import amount_text, count_text, sentence, significant
 from rankbench.data.readers.remote import shown_log
-from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 
 _SHOWN = 12
 """Rows of a probe's table for people; JSON has all, and `rules` shows all."""
@@ -34,8 +36,9 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 @reading_options
 @filter_options
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")
+@click.option("--all", "everything", is_flag=True, help="Print the answers and tables of all probes.")
 @file_options
-def audit(log: str, form: Format | None, out: Path | None, **options: Any) -> None:
+def audit(log: str, form: Format | None, out: Path | None, everything: bool, **options: Any) -> None:
     """Ask of one ranking what its readers ask.
 
     LOG holds votes, SCORES holds scores of systems on tasks. Each probe answers one question. A probe that tests fires
@@ -44,35 +47,94 @@ def audit(log: str, form: Format | None, out: Path | None, **options: Any) -> No
     shown = chosen_form(form, out, [log])
     with heartbeat(f"auditing {shown_log(log)}"):
         found = run(log, **options)
-    show(audit_answer(found, log), shown, out)
+    answer = audit_answer(found, log)
+    if everything and shown == "table":
+        answer = replace(answer, tables=[*answer.tables, *probe_tables(found)])
+    show(answer, shown, out)
 
 
 def audit_answer(found: Audit, log: str) -> Answer:
-    """Return an audit of a log for people and programs; its title has the log's name."""
-    title = f"Audit of {Path(shown_log(log)).name}"
+    """Return an audit of a log for people and programs."""
     return Answer(
         lambda: {**found.as_dict(), "data": {"sha256": found.sha256(), **found.data}},
-        _parts(found, title),
+        audit_headline(found),
+        [_faults(found)],
+        footnotes=_other_probes(found),
+        next=[shlex.join(["rankbench", "audit", log, "--all"]), "--out audit.html"],
+        details=[f"{found.method}, {_amounts(found)}", *probe_tables(found)],
         frame=found.table,
-        notes=found.notes,
-        title=title,
-        inputs={log: _amounts(found)},
-        sha256=found.sha256,
-        methods=[found.method],
-        page=_page(found, title),
-    )
+        provenance=Provenance({log: _amounts(found)}, [found.method], found.sha256),
+    ).noted(found.notes)
 
 
-def audited_words(found: Audit) -> str:
-    """Return in a sentence or two what was audited, who is first, and which probes fire."""
-    others = len(found.may_be_first) - 1
-    open_to = f" (with {count_text(others, 'other')} that may be first)" if others > 0 else ""
-    tests = sum(probe.level is not None for probe in found.probes)
-    fired = f"{', '.join(found.fired)} {'fires' if len(found.fired) == 1 else 'fire'}" if found.fired else "none fires"
-    return (
-        f"{found.method}, {_amounts(found)}: {found.first} is first{open_to}. "
-        f"Of {count_text(len(found.probes), 'probe')} {tests} {'tests' if tests == 1 else 'test'}; {fired}"
-    )
+def audit_headline(found: Audit) -> str:
+    """Say whether the first is really first, and how little changes that."""
+    others_first, every = len(found.may_be_first) - 1, found.data["items" if "items" in found.data else "systems"]
+    data = "votes" if "votes" in found.data else "tasks"
+    if not found.may_be_first:
+        said = f"The {data} tell nothing of how certain that is."
+    elif others_first > 0 or found.may_be_first != [found.first]:
+        said = f"The {data} do not say: {len(found.may_be_first):,} of {every:,} may be first."
+    else:
+        said = f"The {data} say so: no other may be first (95%)."
+    return " ".join([f"Is {found.first} really first? {said}", *_fewest(found)])
+
+
+def _fewest(found: Audit) -> list[str]:
+    """Return how few votes, or tasks, change the first place."""
+    for probe in found.probes:
+        facts, noun = probe.facts, probe.name.removeprefix("fewest-")
+        if "removed" in facts and noun in ("votes", "tasks"):
+            known = "no fewer do: proved" if facts["proved"] else f"at least {facts['proved_bound']:,}: proved"
+            return [f"Without {facts['removed']:,} of {facts['of']:,} {noun} ({known}) {facts['rival']} leads."]
+    return []
+
+
+def _faults(found: Audit) -> Table:
+    """Return the tests with their marks, and the faults that other probes find."""
+    tested = [probe for probe in found.probes if probe.level is not None]
+    described = [probe for probe in found.probes if probe.level is None and probe.finding]
+    rows = [
+        [
+            "x" if probe.fires else "ok",
+            probe.name,
+            f"{probe.finding} (p {_p_text(probe)})",
+            probe.acts * bool(probe.fires),
+        ]
+        for probe in tested
+    ]
+    rows += [["!", probe.name, str(probe.finding), probe.acts] for probe in described]
+    fired = sum(probe.fires is True for probe in tested)
+    finds = "finds" if len(tested) == 1 else "find"
+    title = f"{fired} of {count_text(len(tested), 'test')} {finds} a fault (false alarms of all together: at most 5%)"
+    return Table(("", "probe", "finding", "option") if rows else (), rows, (0, 1, 2, 3), title)
+
+
+def _p_text(probe: Probe) -> str:
+    if probe.p is None:
+        return "—"
+    return "<1e-300" if probe.p == 0 else significant(probe.p, 2).replace("0.", ".", 1)
+
+
+def _other_probes(found: Audit) -> list[str]:
+    """Return which probes find nothing, or know nothing, and what separates the first two."""
+    clean = [probe.name for probe in found.probes if probe.level is None and probe.finding == "" and not probe.unknown]
+    unknown = [f"{probe.name} ({probe.unknown})" for probe in found.probes if probe.unknown]
+    lists = [f"{title}: {', '.join(names)}." for title, names in (("Clean", clean), ("Unknown", unknown)) if names]
+    return [*[" ".join(lists)] * bool(lists), *_separating(found)]
+
+
+def _separating(found: Audit) -> list[str]:
+    for probe in found.probes:
+        if probe.name in ("more-votes", "more-tasks") and probe.table is not None:
+            row, noun = probe.table.row(0, named=True), probe.name.removeprefix("more-")
+            today, best = row.get("more votes as today", row.get("more tasks")), row.get("on the best pairs")
+            if today:
+                spread = (
+                    f"{best:,} votes on the best pairs ({today:,} spread as today)" if best else f"{today:,} {noun}"
+                )
+                return [f"To separate 1 and 2: {spread}."]
+    return []
 
 
 def _amounts(found: Audit) -> str:
@@ -107,28 +169,13 @@ def _words(table: pl.DataFrame) -> list[int]:
     return [place for place, dtype in enumerate(table.dtypes) if dtype == pl.String]
 
 
-def _parts(found: Audit, title: str) -> Iterator[Part]:
-    yield Table(_COLUMNS, _cells(found), (0, 1, 4), f"{title}: {audited_words(found)}")
+def probe_tables(found: Audit) -> list[Table]:
+    """Return the answers of all probes, and the rows of those that have some."""
+    tables = [Table(_COLUMNS, [*_cells(found)], (0, 1, 4), "All probes")]
     for probe in found.probes:
         if probe.table is not None and probe.table.height:
-            yield ""
             rows, left = _rows(probe, probe.table)
-            yield Table(probe.table.columns, rows, _words(probe.table), f"{probe.name}: {probe.question}")
-            if left:
-                yield f"and {count_text(left, 'more row')}: --format json"
-
-
-def _page(found: Audit, title: str) -> str:
-    rows = [[name, fires, p, level, markdown(answer)] for name, fires, p, level, answer in _cells(found)]
-    grid = Grid.from_rows([Column(name) for name in _COLUMNS], rows)
-    page: list[Node] = [Heading(1, markdown(title)), Paragraph(markdown(sentence(audited_words(found)))), grid]
-    for probe in found.probes:
-        page += [Heading(2, markdown(probe.question)), Paragraph(markdown(sentence(f"{probe.name}: {probe.answer}")))]
-        if probe.table is not None and probe.table.height:
-            words, (rows, left) = _words(probe.table), _rows(probe, probe.table)
-            cells = [[markdown(cell) if at in words else cell for at, cell in enumerate(row)] for row in rows]
-            page.append(Grid.from_rows([Column(markdown(name)) for name in probe.table.columns], cells))
-            page += [Paragraph(f"The JSON has {count_text(left, 'more row')}.")] if left else []
-    if found.notes:
-        page += [Heading(2, "Notes"), Bullets(tuple(markdown(note) for note in found.notes))]
-    return markdown_of(page) + "\n"
+            more = f"; the JSON has {count_text(left, 'more row')}" if left else ""
+            note = sentence(f"{probe.name}: {probe.answer}{more}")
+            tables.append(Table(probe.table.columns, rows, _words(probe.table), probe.question, note))
+    return tables

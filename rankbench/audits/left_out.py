@@ -15,7 +15,7 @@ from rankbench.audits.probe import Probe, VoteBoard
 from rankbench.audits.rules import MODEL
 from rankbench.core.text import count_text, significant
 from rankbench.descriptions.drift import drift
-from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.errors import ContenderDiverged, InputError, SpecError, option, options
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.logs.log_filter import Filter
@@ -78,10 +78,12 @@ def without_judge(board: VoteBoard) -> Probe:
     name, question = "without-judge", "What changes without one judge?"
     votes, found = board.votes, largest_misfits(board)
     if votes.judges is None or votes.judge_count < 2:
-        return Probe(name, question, "not known: the log does not name two judges, or not for every vote")
+        said = "not known: the log does not name two judges, or not for every vote"
+        return Probe(name, question, said, unknown="no judges")
     judges = votes.judge_names
     table = _left_out(board, votes.judges, judges, "judge")
     answer, p, facts = _largest(board, table, "judge"), None, {}
+    finding, acts = None, ""
     if found is not None:
         of, p = found.groups["judge"], found.groups["judge"].p
         facts = {"taste": found.taste, "judge": judges[of.group], "item": board.items[of.item], "z": of.z}
@@ -89,19 +91,23 @@ def without_judge(board: VoteBoard) -> Probe:
             f"; judge {judges[of.group]} differs most from others, on {board.items[of.item]} (p = {significant(p, 2)})"
         )
         answer += _open_without(board, Filter(without_judge=(judges[of.group],)), f"judge {judges[of.group]}")
-    return Probe(name, question, answer, p, facts, table)
+        finding = f"judge {judges[of.group]} votes unlike the others, most on {board.items[of.item]}"
+        acts = option("without_judge", judges[of.group])
+    return Probe(name, question, answer, p, facts, table, finding=finding, acts=acts)
 
 
 def without_category(board: VoteBoard) -> Probe:
     """Return what changes without each category of each column, and whether a category has an order of its own."""
     name, question = "without-category", "What changes without one category of votes?"
     if not board.categories:
-        return Probe(name, question, "not known: no column divides the votes into 2 to 30 categories")
+        said = "not known: no column divides the votes into 2 to 30 categories"
+        return Probe(name, question, said, unknown="no categories")
     found, tables = largest_misfits(board), []
     for column, (group, names) in board.categories.items():
         tables.append(_left_out(board, group, [f"{column} {value}" for value in names], "category"))
     table = pl.concat(tables).sort("places", descending=True, maintain_order=True)
     answer, p, facts = _largest(board, table, "category"), None, {}
+    finding, acts = None, ""
     if found is not None:
         columns = {column: found.groups[column] for column in board.categories}
         column, of = min(columns.items(), key=lambda pair: (pair[1].p, -pair[1].z))
@@ -109,7 +115,9 @@ def without_category(board: VoteBoard) -> Probe:
         p = min(1.0, of.p * len(columns))
         facts = {"column": column, "value": value, "item": item, "z": of.z}
         answer += f"; {column} {value} differs most from others, on {item} (p = {significant(p, 2)})"
-    return Probe(name, question, answer, p, facts, table)
+        finding = f"{column} {value} ranks unlike the others, most on {item}"
+        acts = options(by=column, pool="")
+    return Probe(name, question, answer, p, facts, table, finding=finding, acts=acts)
 
 
 def without_item(board: VoteBoard) -> Probe:
@@ -122,12 +130,14 @@ def without_item(board: VoteBoard) -> Probe:
         rows.append(_change(board, kept, board.items[item], len(votes) - len(kept), leave=int(item)))
     table = _table(rows, "item")
     answer, p, facts = _largest(board, table, "item"), None, {}
+    finding, acts = None, ""
     if found is not None:
         item, p = board.items[found.item], found.item_p
         facts = {"item": item}
         answer += f"; one order of strengths predicts the results of {item} worst (p = {significant(p, 2)})"
         answer += _open_without(board, Filter(without=(item,)), item)
-    return Probe(name, question, answer, p, facts, table)
+        finding, acts = f"one scale does not fit {item}", option("without", item)
+    return Probe(name, question, answer, p, facts, table, finding=finding, acts=acts)
 
 
 def clones(board: VoteBoard) -> Probe:
@@ -162,7 +172,8 @@ def without_third(board: VoteBoard) -> Probe:
     name, question = "without-third", "What changes without one third of the time?"
     votes = board.votes
     if votes.times is None or int(votes.times[-1]) < 2:
-        return Probe(name, question, "not known: the log does not say when votes were cast")
+        said = "not known: the log does not say when votes were cast"
+        return Probe(name, question, said, unknown="no times")
     cuts = votes.times[[len(votes) // 3, 2 * len(votes) // 3]]
     group = np.searchsorted(cuts, votes.times, side="right")
     table = _left_out(board, group, ["first third", "second third", "last third"], "third")
@@ -174,13 +185,17 @@ def drifting(board: VoteBoard) -> Probe:
     name, question = "drift", "Do strengths change with time?"
     found = drift(board.source.frame, len(board.votes), board.counts)
     if found is None:
-        return Probe(name, question, "not known: the log does not say when votes were cast, or has one time alone")
+        said = "not known: the log does not say when votes were cast, or has one time alone"
+        return Probe(name, question, said, unknown="no times")
     names = ("item", "since", "change", "before", "after", "p")
     rows = [[getattr(one, name) for name in names] for one in found.items]
     types = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Float64, pl.Float64)
     table = pl.DataFrame(rows, dict(zip(names, types, strict=True)), orient="row")
     p = min(found.items[0].p, 1.0) if found.items else 1.0
-    return Probe(name, question, str(found), p, {"items": table["item"].to_list()}, table)
+    first = [f"{one.item} changes by {one.change:+.2f} log-odds from {one.since} on" for one in found.items[:1]]
+    facts = {"items": table["item"].to_list()}
+    finding = first[0] if first else "no item changes"
+    return Probe(name, question, str(found), p, facts, table, finding=finding, acts=option("over", "time"))
 
 
 def clustering(board: VoteBoard) -> Probe:
@@ -192,7 +207,8 @@ def clustering(board: VoteBoard) -> Probe:
     name, question = "clustering", "Are votes of one judge alike?"
     method, loaded, votes = board.method, board.loaded, board.votes
     if votes.judges is None or votes.judge_count < 2:
-        return Probe(name, question, "not known: the log does not name two judges, or not for every vote")
+        why = "not known: the log does not name two judges, or not for every vote"
+        return Probe(name, question, why, unknown="no judges")
     said, found, ratio = list[str](), largest_misfits(board), None
     counted = isinstance(method, CountAggregator) and isinstance(method, WithCovariance)
     if counted and loaded.by_judge:
@@ -225,7 +241,10 @@ def clustering(board: VoteBoard) -> Probe:
         how = f"p = {significant(p, 2)}, {tested.trials} random exchanges of the judges of votes"
         more = "scores differ between judges by more than chance explains"
         said.append(f"{more if p <= _LEVEL else 'chance may explain how scores differ between judges'} ({how})")
-    return Probe(name, question, "; ".join(said), p, {"ratio": ratio, "taste": None if found is None else found.taste})
+    facts = {"ratio": ratio, "taste": None if found is None else found.taste}
+    finding = None if p is None else "scores differ between judges"
+    acts = options(by=board.source.columns.get("judge", "judge"), pool="")
+    return Probe(name, question, "; ".join(said), p, facts, finding=finding, acts=acts)
 
 
 def _open_without(board: VoteBoard, keep: Filter, name: str) -> str:

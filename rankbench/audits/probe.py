@@ -60,6 +60,12 @@ class Probe:
         Rows for people and JSON: texts, numbers and truth values.
     level : float or None
         Level of the test; None where nothing is tested.
+    finding : str or None
+        The fault in a few words; empty where there is none, None of a probe that looks for none.
+    acts : str
+        Option of ``rankbench aggregate`` that acts on the fault.
+    unknown : str
+        Why nothing is known, in a few words.
     """
 
     name: str
@@ -69,6 +75,9 @@ class Probe:
     facts: dict[str, Any] = field(default_factory=dict)
     table: pl.DataFrame | None = None
     level: float | None = None
+    finding: str | None = None
+    acts: str = ""
+    unknown: str = ""
 
     @property
     def fires(self) -> bool | None:

@@ -14,7 +14,7 @@ from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text, first_of, listed, short_reprs, significant
 from rankbench.descriptions.judges import position_bias, repeats, share_interval, share_of_winner, votes_with_points
 from rankbench.descriptions.suspicions import Findings, lookalikes, mirrored_votes, odd
-from rankbench.errors import ContenderDiverged, InputError
+from rankbench.errors import ContenderDiverged, InputError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
@@ -40,7 +40,8 @@ def flips(board: VoteBoard) -> Probe:
     votes = votes_with_points(board.source.frame)
     names = votes.collect_schema().names()
     if "first" not in names or len(board.votes.query_names) < 2:
-        return Probe(name, question, "not known: the log does not say who stood left, or names no queries")
+        said = "not known: the log does not say who stood left, or names no queries"
+        return Probe(name, question, said, unknown="no sides, or no queries")
     winner, loser = pl.col("winner").cast(pl.String), pl.col("loser").cast(pl.String)
     keys = [key for key in ("judge", "query_id") if key in names]
     both = (
@@ -62,7 +63,8 @@ def flips(board: VoteBoard) -> Probe:
         .collect(engine="streaming")
     )
     if both.is_empty():
-        return Probe(name, question, "not known: no judgment stands in both orders")
+        said = "not known: no judgment stands in both orders"
+        return Probe(name, question, said, unknown="no pair in both orders")
     from scipy.stats import binomtest
 
     excess = both["excess"].to_numpy()
@@ -77,7 +79,8 @@ def flips(board: VoteBoard) -> Probe:
         f"{count - left:,} toward the right"
     )
     facts = {"judgments": len(both), "changed": count, "lower": lower, "upper": upper, "toward_left": left}
-    return Probe(name, question, answer, p, facts)
+    finding = f"of {count:,} judgments that change as sides are swapped, {left:,} go to the left"
+    return Probe(name, question, answer, p, facts, finding=finding, acts=option("control", "side"))
 
 
 def _points_of_left(names: Sequence[str]) -> pl.Expr:
@@ -97,7 +100,8 @@ def sides(board: VoteBoard) -> Probe:
     names = votes.collect_schema().names()
     position, biased = position_bias(votes)
     if position is None:
-        return Probe(name, question, "not known: the log does not say who stood left, or no vote is decisive")
+        said = "not known: the log does not say who stood left, or no vote is decisive"
+        return Probe(name, question, said, unknown="no sides")
     judge = pl.col("judge") if position.by_judge else pl.int_range(pl.len())
     ahead = (_points_of_left(names) - 0.5).round(9).sign()
     leads = votes.select(judge=judge, ahead=ahead).group_by("judge").agg(pl.col("ahead").sum()).collect()["ahead"]
@@ -112,7 +116,8 @@ def sides(board: VoteBoard) -> Probe:
     found = Findings(position, biased, None)
     facts = {"share": position.share, "lower": position.lower, "upper": position.upper, "votes": position.votes}
     said = f"; position-biased judges: {found.favored_sides()}" if biased else ""
-    return Probe(name, question, f"left wins {found.left_wins()}{said}", p, facts)
+    finding, acts = f"left wins {position.share:.1%} of decisive votes", option("control", "side")
+    return Probe(name, question, f"left wins {found.left_wins()}{said}", p, facts, finding=finding, acts=acts)
 
 
 def controlled_ranking(source: OpenedLog, method: Aggregator, seed: int) -> Aggregation | None:
@@ -146,9 +151,8 @@ def covariates(board: VoteBoard) -> Probe:
     """
     name, question, found = "covariates", "Do side, length or other columns of the items decide?", board.controlled
     if found is None or found.effects is None:
-        return Probe(
-            name, question, "not known: no column describes each of the two items, or the method estimates no effects"
-        )
+        unknown = "not known: no column describes each of the two items, or the method estimates no effects"
+        return Probe(name, question, unknown, unknown="no column of both items")
     said = [f"{covariate}: {words}" for covariate, words in found.effects.select("covariate", "words").iter_rows()]
     first, page, names = found.table["item"][0], board.items[board.first], found.facts["may_be_first"]
     place = f"{first} stays first" if first == page else f"{first} is first in place of {page}"
@@ -163,7 +167,9 @@ def covariates(board: VoteBoard) -> Probe:
         return Probe(name, question, answer, facts=facts, table=found.effects)
     covariate, p = tested.row(0, named=True)["covariate"], min(1.0, float(tested["p"][0]) * tested.height)
     answer += f"; {covariate} has the clearest effect (p = {significant(p, 2)})"
-    return Probe(name, question, answer, max(p, _LEAST), facts | {"covariate": covariate}, found.effects)
+    facts, acts = facts | {"covariate": covariate}, option("control", covariate)
+    finding = f"{covariate} has an effect on votes"
+    return Probe(name, question, answer, max(p, _LEAST), facts, found.effects, finding=finding, acts=acts)
 
 
 def exposure(board: VoteBoard) -> Probe:
@@ -191,7 +197,11 @@ def exposure(board: VoteBoard) -> Probe:
         "least": int(rows.min()), "most": int(rows.max()), "few": [counts.items[i] for i in few],
         "components": len(groups), "bridges": len(crossing),
     }  # fmt: skip
-    return Probe("exposure", "Is each item judged often, against several others?", answer, facts=facts, table=table)
+    faults = [f"{count_text(len(few), 'item')} below {FEW} votes"] * (len(few) > 0)
+    faults += [f"{len(groups):,} groups of items, not one with another"] * (len(groups) > 1)
+    faults += [alone] * bool(pairs)
+    question, acts = "Is each item judged often, against several others?", option("min_votes", FEW) * (len(few) > 0)
+    return Probe("exposure", question, answer, facts=facts, table=table, finding="; ".join(faults), acts=acts)
 
 
 def bridges(counts: PairCounts) -> NDArray[np.int64]:
@@ -236,7 +246,12 @@ def duplicates(board: VoteBoard) -> Probe:
         "contradictions": None if again is None else again.contradictions,
         "mirrored": None if found.mirrored is None else found.mirrored[0],
     }
-    return Probe("duplicates", "Were votes recorded twice?", answer, facts=facts)
+    question, cast = "Were votes recorded twice?", again is not None and again.votes
+    faults = [f"{found.cast_again_title}: {found.cast_again()}"] * bool(cast)
+    faults += [f"{found.mirrored[0]:,} votes stand there from both sides"] if found.mirrored else []
+    acts = option("columns", "mirrored=halve") if found.mirrored else ""
+    unknown = "no judges" if again is None and not faults else ""
+    return Probe("duplicates", question, answer, facts=facts, finding="; ".join(faults), acts=acts, unknown=unknown)
 
 
 def names_alike(board: VoteBoard) -> Probe:
@@ -247,7 +262,8 @@ def names_alike(board: VoteBoard) -> Probe:
         f"called alike: {first_of(shown, _SHOWN) if shown else 'none'}; odd names: "
         f"{listed(strange, _SHOWN) if strange else 'none'}"
     )
-    return Probe("names", "Are items called alike?", answer, facts={"alike": groups, "odd": strange})
+    finding = answer if groups or strange else ""
+    return Probe("names", "Are items called alike?", answer, facts={"alike": groups, "odd": strange}, finding=finding)
 
 
 def missing_tasks(board: ScoreBoard) -> Probe:
@@ -260,7 +276,7 @@ def missing_tasks(board: ScoreBoard) -> Probe:
     present = board.scores.present[board.scores.present.any(axis=1)]
     count = int((~present).sum())
     if not count:
-        return Probe(name, question, "no cell is missing", facts={"missing": 0})
+        return Probe(name, question, "no cell is missing", facts={"missing": 0}, finding="")
     if board.method.name != "mean-score":
         answer = f"not known for {board.method.name}: bounds are of mean-score"
         return Probe(name, question, answer, facts={"missing": count})
@@ -287,4 +303,5 @@ def missing_tasks(board: ScoreBoard) -> Probe:
         f"{count:,} of {present.size:,} cells are missing; whatever they hold within the scores of their task, "
         f"{'only ' if len(first) == 1 else ''}{first_of(first, _SHOWN)} may be first"
     )
-    return Probe(name, question, answer, facts={"missing": count, "may_be_first": first}, table=table)
+    finding = f"{count:,} of {present.size:,} cells are missing" if len(first) > 1 else ""
+    return Probe(name, question, answer, facts={"missing": count, "may_be_first": first}, table=table, finding=finding)

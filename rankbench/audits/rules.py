@@ -73,7 +73,9 @@ def rules(board: VoteBoard) -> Probe:
     omitted = f"; not ranked by {first_of(left, _SHOWN)}" if left else ""
     answer = f"{differ} than {names[among.first]} first{named}; {majorities[0]}; {tested}{omitted}"
     facts = {"rules": len(found), "differing": differing, "condorcet_winner": majorities[1], "cycle": majorities[2]}
-    return Probe("rules", "Does the rule decide the first place?", answer, p, {**facts, "not_ranked_by": left}, table)
+    finding = None if p is None else f"{differ} first"
+    question, facts = "Does the rule decide the first place?", {**facts, "not_ranked_by": left}
+    return Probe("rules", question, answer, p, facts, table, finding=finding)
 
 
 def _compared(board: VoteBoard) -> _Compared:

@@ -183,16 +183,25 @@ class Certificate:
         values = sorted(set(self.alpha), reverse=True)
         return named(tuple(tuple(i for i, a in enumerate(self.alpha) if a == value) for value in values))
 
-    def words(self) -> str:
-        """Return the result as a paragraph."""
+    def headline(self) -> str:
+        """Return question and answer in a sentence."""
         content, searched = self.content, self.content.get("searched", {})
-        subject = f"{self.surrogate} for {self.loss}, {content['items']} items, {self.noise}"
+        found = {
+            "NO_COUNTEREXAMPLE_FOUND": f"no counterexample was found among {searched.get('laws', 0):,} distributions.",
+            "CONSISTENT": "consistent.",
+            **_HEADLINES,
+        }
+        said = found.get(self.verdict) or f"nothing was decided ({self._undecided()})."
+        return f"{self.surrogate} for {self.loss}, {content['items']} items, {self.noise}: {said}"
+
+    def explanation(self) -> str:
+        """Return the reasons of the answer in a paragraph; empty where nothing was decided."""
+        content, searched = self.content, self.content.get("searched", {})
         if self.verdict == "NO_COUNTEREXAMPLE_FOUND":
             count = searched["inconclusive"]
             left = f"; {count:,} of them were too close to call" if count else ""
             return (
-                f"{subject}: no counterexample was found among {searched['laws']:,} distributions "
-                f"({searched['sampler']}, seed {content['seed']}){left}. That is no proof that there is none."
+                f"Searched: {searched['sampler']}, seed {content['seed']}{left}. That is no proof that there is none."
             )
         if self.verdict == "CONSISTENT":
             proof = (
@@ -202,12 +211,12 @@ class Certificate:
                 "without a solution."
             )
             return (
-                f"{subject}: consistent. Minimizing the surrogate's risk orders the items rightly, whatever the "
-                f"distribution in this class. {proof}"
+                "Minimizing the surrogate's risk orders the items rightly, whatever the distribution in this class. "
+                f"{proof}"
             )
         law = self.law
         if law is None or self.verdict == "INCONCLUSIVE":
-            return f"{subject}: nothing was decided ({self._undecided()})."
+            return ""
         right, scores = self.right_orders(), ", ".join(map(shown, self.alpha))
         gap, least = float(self.gap), float(Fraction(content["alpha_value"]))
         found = {
@@ -221,7 +230,6 @@ class Certificate:
             "same (gap 0), so that a minimizer need not be right.",
         }
         parts = [
-            f"{subject}: {_HEADLINES[self.verdict]}",
             _law_in_words(law),
             f"The {'orders' if ',' in right else 'order'} of least loss: {right}.",
             found[self.verdict],
@@ -232,6 +240,10 @@ class Certificate:
                 "exact numbers or intervals."
             )
         return " ".join(parts)
+
+    def words(self) -> str:
+        """Return what was found, in a paragraph."""
+        return f"{self.headline()} {self.explanation()}".rstrip()
 
     def to_bytes(self) -> bytes:
         """Return the JSON text."""

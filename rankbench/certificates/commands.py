@@ -18,8 +18,9 @@ from rankbench.certificates.certify import verify as check
 from rankbench.certificates.conditions import failing
 from rankbench.certificates.suite import consistency
 from rankbench.cli.help import FILES, SectionedCommand
-from rankbench.cli.output import complete_names, heartbeat, terminal_width
+from rankbench.cli.output import complete_names, heartbeat
 from rankbench.cli.shown import Answer, F, Format, Table, chosen_form, finish, format_option, show
+from rankbench.core.text import count_text
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin.manager import get
 
@@ -157,31 +158,36 @@ def _certify(
 ) -> Answer:  # fmt: skip
     if verify is not None:
         accepted, lines = check(verify)
-        return Answer({"accepted": accepted, "said": list(lines)}, lines, exit_code=0 if accepted else 1)
+        said = f"{verify}: the checker {'accepts' if accepted else 'rejects'} it."
+        return Answer({"accepted": accepted, "said": list(lines)}, said, lines, exit_code=0 if accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", param_hint="--picture")
     if folder is not None:
         answered = list[str]()
         with heartbeat(lambda: f"answering the suite consistency into {folder}, {len(answered)} done"):
-            consistency(folder, answered.append)
-        return Answer({"folder": str(folder), "answers": answered}, answered)
+            count = consistency(folder, answered.append)
+        said = f"{count_text(count, 'question')} answered: {folder / 'leaderboard.md'}"
+        return Answer({"folder": str(folder), "answers": answered}, said, answered)
 
     with heartbeat(f"deciding {surrogate}"):
         found = find(surrogate or "", **question)
-    written, notes = list[str](), [f"condition: {why}" for why in failing(get(Surrogate, surrogate or ""))]
+    written, notes = (
+        [f"Verdict: {found.label}."],
+        [f"condition: {why}" for why in failing(get(Surrogate, surrogate or ""))],
+    )
     if out is not None:
         found.write(out)
-        written += ["", f"certificate: {out}"]
+        written.append(f"Certificate: {out}")
     if picture is not None and not found.alpha:
         notes.append(f"no picture: {found.verdict} is not about one distribution")
     elif picture is not None:
         from rankbench.certificates.picture import draw_counterexample
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
-        written += ["", f"picture: {picture}"]
-    words = click.wrap_text(found.words(), width=min(terminal_width(), 100))
-    code = 1 if found.verdict == "INCONCLUSIVE" else 0
-    return Answer(found.content, [found.label, "", *words.split("\n"), *written], exit_code=code, notes=notes)
+        written.append(f"Picture: {picture}")
+    code, explained = 1 if found.verdict == "INCONCLUSIVE" else 0, found.explanation()
+    answer = Answer(found.content, found.headline(), [explained] * bool(explained), written, exit_code=code)
+    return answer.noted(notes)
 
 
 def calibration_answer(found: Calibration) -> Answer:
@@ -194,7 +200,5 @@ def calibration_answer(found: Calibration) -> Answer:
     columns = [found.eps, *bounds, found.biconjugate(found.eps)]
     heads = ("eps", "H(eps)", "H**(eps)") if found.exact else ("eps", "H(eps) >=", "H(eps) <=", "H**(eps) >=")
     table = Table(heads, [list(map(short, row)) for row in zip(*columns, strict=True)])
-    words = found.words()
     record = {**facts, **ends, "rows": rows}
-    title = "Calibration function"
-    return Answer(record, [table, "", words], frame=frame, below=[words], title=title, drawing=found.drawing)
+    return Answer(record, found.words(), [table], frame=frame, drawing=found.drawing)

@@ -11,6 +11,7 @@ import click
 from rankbench.cli import rankings
 from rankbench.cli.difference import between_answer, systems_difference_answer
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
+from rankbench.cli.origin import Provenance
 from rankbench.cli.output import (
     complete_names,
     filter_options,
@@ -93,8 +94,8 @@ def aggregate(
             raise SpecError(f"--over time: leave {refused} out")
         with heartbeat(f"scores over time of {shown_log(log)}"):
             history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
-        answer, size = rankings.history_answer(history, top, log), count_text(history.facts["n"], "vote")
-        return show(replace(answer, inputs={log: size}, **_sources(history)), shown, out)
+        answer, size = rankings.history_answer(history, top), count_text(history.facts["n"], "vote")
+        return show(replace(answer, provenance=_provenance(history, log, size)), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
@@ -110,7 +111,7 @@ def aggregate(
         found = engine.aggregate(log, **options)
     found = rescaled(found, scale) if scale else found
     if options["between"]:
-        answer = between_answer(found, log)
+        answer = between_answer(found)
     elif effects:
         answer = rankings.effects_answer(found)
     elif across:
@@ -121,14 +122,13 @@ def aggregate(
         answer = rankings.ranking_answer(found, top, log)
         if shown == "html" and found.pairs is not None:
             shares = rankings.matrix_answer(found, min(top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE))
-            answer = replace(answer, parts=[*answer.parts, *shares.parts])
+            answer = replace(answer, tables=[*answer.tables, *shares.tables])
     size = judgments_text(found.facts)
-    return show(replace(answer, inputs={log: size}, **_sources(found)), shown, out)
+    return show(replace(answer, provenance=_provenance(found, log, size)), shown, out)
 
 
-def _sources(found: engine.Aggregation | ScoresOverTime) -> dict[str, Any]:
-    """Return what a page and JSON say of the log and the method."""
-    return {"sha256": found.sha256, "methods": [found.method], "reading": found.facts.get("reading", {})}
+def _provenance(found: engine.Aggregation | ScoresOverTime, log: str, size: str) -> Provenance:
+    return Provenance({log: size}, [found.method], found.sha256, found.facts.get("reading", {}))
 
 
 def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -184,7 +184,7 @@ def rank(
         inputs = dict.fromkeys(filter(None, (*scores, qrels)), "")
         digest = None if qrels else lambda: read.sha256
         answer = rankings.per_task_answer(read)
-        return show(replace(answer, inputs=inputs, sha256=digest, reading=read.stated), shown, out)
+        return show(replace(answer, provenance=Provenance(inputs, (), digest, read.stated)), shown, out)
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(given, methods, qrels=qrels, **options)
     n = found.facts["n"]
@@ -192,4 +192,4 @@ def rank(
     inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
     answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
     digest = None if qrels else lambda: str(found.facts["sha256"])
-    return show(replace(answer, inputs=inputs, sha256=digest, methods=[*found.facts["methods"]]), shown, out)
+    return show(replace(answer, provenance=Provenance(inputs, [*found.facts["methods"]], digest)), shown, out)

@@ -47,7 +47,9 @@ def list_datasets() -> Answer:
         here = "simulated" if cls.simulated else _state(card)
         rows.append({"name": name, **facts, "restricted": bool(card and card.restricted), **counts, "here": here})
     shown = [(r["name"], r["here"], f"{r['queries']:,}" if r["queries"] else "any", r["title"]) for r in rows]
-    return Answer({"datasets": rows}, [Table(("data set", "here", "queries", "what"), shown)])
+    usable = sum(row["here"] in ("yes", "simulated") for row in rows)
+    said = f"{usable} of {count_text(len(rows), 'data set')} can be used now."
+    return Answer({"datasets": rows}, said, [Table(("data set", "here", "queries", "what"), shown)])
 
 
 def _state(card: Card | None) -> str:
@@ -80,7 +82,7 @@ def get(name: str, accept_license: bool) -> Answer:
     with heartbeat(f"getting {card.name}"):
         folder = fetch(card, accept_license=accept_license)
     facts = {"name": card.name, "folder": str(folder), "licence": card.licence, "citation": card.citation}
-    return Answer(facts, [f"{card.name} is in {folder}; licence: {card.licence}; cite: {card.citation}"])
+    return Answer(facts, f"{card.name} is in {folder}; licence: {card.licence}; cite: {card.citation}")
 
 
 @data.command()
@@ -98,7 +100,7 @@ def verify(name: str | None) -> Answer:
             yield card.name
 
     said = (f"{each}: ok" for each in verified()) if here else ["no data set is here; see `rankbench data list`"]
-    return Answer(lambda: {"ok": list(verified())}, said)
+    return Answer(lambda: {"ok": list(verified())}, tables=said)
 
 
 @data.command()
@@ -134,10 +136,9 @@ def describe(table: str, reader: str, columns: str, keep_reading: bool, ask: boo
         ("columns read", ", ".join(_reading(role, name) for role, name in read.items())),
         ("left out", listed(left)),
         ("could be controlled for", offer),
-        *(("note", note) for note in notes),
     ]
     rows = [*summary.lines, *(line for line in lines if line[1])]
-    return Answer(record, [Table(("", ""), rows, title=shown_log(table))])
+    return Answer(record, summary.headline(), [Table(("", ""), rows)]).noted(notes)
 
 
 @data.command()
@@ -160,7 +161,7 @@ def convert(source: Path, destination: Path, shards: int, reader: str, columns: 
     counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
     rows, queries, files = map(count_text, counts.values(), ("row", "query", "shard"))
     said = f"{rows} of {queries} in {files}: {destination}"
-    return Answer({"folder": str(destination), "table": manifest.table, **counts}, [said])
+    return Answer({"folder": str(destination), "table": manifest.table, **counts}, said)
 
 
 def _read_and_kept(table: str, reader: str, columns: str, *, ask: bool) -> OpenedLog:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Any
 
+from rankbench.cli.headlines import decimals_of
 from rankbench.cli.rankings import interval_cell
 from rankbench.cli.shown import Answer, Table
-from rankbench.core.text import amount_text, number, significant
-from rankbench.data.readers.remote import shown_log
+from rankbench.core.text import amount_text, number, sentence, significant
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.pair_difference import LEVEL
 from rankbench.systems.score_ranking import ScoreRanking
 
 
-def between_answer(found: Aggregation, log: str) -> Answer:
+def between_answer(found: Aggregation) -> Answer:
     """Return the difference of two items, of each category where there are several."""
     if found.between is None:
         raise TypeError("no difference was asked for")
@@ -23,14 +22,15 @@ def between_answer(found: Aggregation, log: str) -> Answer:
     judges = " by proportionally more judges" * found.facts["by_judge"]
     words = [_difference_words(row, row["item"], row["other"], "votes", judges) for row in rows]
     first = [found.facts["by"]] if found.facts["by"] else []
+    decimals = decimals_of(rows, "difference")
     cells = (
-        [*([row["query"]] if first else []), *_difference_cells(row, "votes"), text]
+        [*([row["query"]] if first else []), *_difference_cells(row, "votes", decimals), *[text] * bool(first)]
         for row, text in zip(rows, words, strict=True)
     )
     item, other = rows[0]["item"], rows[0]["other"]
     unit = f" ({found.facts['unit']})" * bool(found.facts["unit"])
-    title = f"{found.method}: {item} less {other}{unit}"
-    columns = [*first, "difference", "95% interval", "p", "votes", "more votes", "in words"]
+    said = f"Difference: {item} less {other}{unit}, by {found.method}."
+    columns = [*first, "difference", "95% interval", "p", "votes", "more votes", *["in words"] * bool(first)]
     return Answer(
         lambda: {
             "method": found.method,
@@ -40,12 +40,21 @@ def between_answer(found: Aggregation, log: str) -> Answer:
             "between": [row | {"words": text} for row, text in zip(rows, words, strict=True)],
             "notes": list(found.notes),
         },
-        [Table(columns, cells, (0, len(columns) - 1) if first else (len(columns) - 1,), title)],
+        between_headline(rows, words, found.facts["by"]),
+        [Table(columns, cells, (0, len(columns) - 1) if first else ())],
+        footnotes=[said],
         frame=table,
-        notes=found.notes,
-        below=(title, *found.notes),
-        title=f"{item} and {other} in {PurePath(shown_log(log)).name}",
-    )
+    ).noted(found.notes)
+
+
+def between_headline(rows: list[dict[str, Any]], words: list[str], by: str | None) -> str:
+    """Say whether two items differ, or in how many categories they do."""
+    if by is None or len(rows) == 1:
+        return sentence(words[0])
+    sure = [row["difference"] > 0 for row in rows if row["p"] is not None and row["p"] <= LEVEL]
+    item, other = rows[0]["item"], rows[0]["other"]
+    said = f"{item} is better than {other} in {sum(sure):,} of {len(rows):,} categories of {by}"
+    return f"{said}, and worse in {len(sure) - sum(sure):,}; {len(rows) - len(sure):,} do not tell."
 
 
 def systems_difference_answer(found: ScoreRanking) -> Answer:
@@ -57,34 +66,35 @@ def systems_difference_answer(found: ScoreRanking) -> Answer:
         less = found.facts["methods"][row["method"]]["direction"] == "minimize"
         one, other = ("other", "system") if less else ("system", "other")
         words.append(_difference_words(row, row[one], row[other], "tasks"))
-    cells = ([row["method"], *_difference_cells(row, "tasks"), text] for row, text in zip(rows, words, strict=True))
-    title = f"{rows[0]['system']} less {rows[0]['other']}"
+    cells = (
+        [row["method"], *_difference_cells(row, "tasks", decimals_of([row], "difference")), text]
+        for row, text in zip(rows, words, strict=True)
+    )
     columns = ["method", "difference", "95% interval", "p", "tasks", "more tasks", "in words"]
     return Answer(
         lambda: found.as_dict() | {"between": [row | {"words": text} for row, text in zip(rows, words, strict=True)]},
-        [Table(columns, cells, (0, len(columns) - 1), title)],
+        sentence(f"{words[0]}, by {rows[0]['method']}"),
+        [Table(columns, cells, (0, len(columns) - 1))],
+        footnotes=[f"Difference: {rows[0]['system']} less {rows[0]['other']}."],
         frame=found.between,
-        notes=found.notes,
-        below=(title, *found.notes),
-        title=title,
-    )
+    ).noted(found.notes)
 
 
-def _difference_cells(row: dict[str, Any], what: str) -> list[str]:
-    difference = "—" if row["difference"] is None else number(row["difference"])
+def _difference_cells(row: dict[str, Any], what: str, decimals: int) -> list[str]:
+    difference = "—" if row["difference"] is None else number(row["difference"], decimals)
     p = "—" if row["p"] is None else significant(row["p"], 2)
     more = "—" if row[f"more_{what}"] is None else amount_text(row[f"more_{what}"])
-    return [difference, interval_cell(row), p, f"{row[what]:,}", more]
+    return [difference, interval_cell(row, decimals), p, f"{row[what]:,}", more]
 
 
 def _difference_words(row: dict[str, Any], one: str, other: str, what: str, how: str = "") -> str:
     """Return what is known of a difference, which is positive where `one` is ahead, without the full stop."""
     if row["p"] is None:
-        return f"no interval: {row['reason']}"
+        return f"No interval: {row['reason']}"
     ahead, behind = (one, other)[:: 1 if row["difference"] > 0 else -1]
     if row["p"] <= LEVEL:
         return f"{ahead} is better than {behind}"
-    said = f"the {what} do not tell the two apart"
+    said = f"The {what} do not tell {one} and {other} apart"
     if row[f"more_{what}"] is None:
         return said
     if row[f"more_{what}"] == 0:

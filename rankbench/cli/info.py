@@ -41,12 +41,12 @@ def info(name: str | None, kind: str | None) -> Answer:
     chosen = _kind(name, kind)
     if chosen == SUITE:
         suite = describe_suite(name)
-        return Answer({"kind": SUITE} | suite, _suite_parts(suite))
+        return Answer({"kind": SUITE} | suite, tables=_suite_parts(suite))
     if chosen == FORMAT:
         entry = describe_format(name)
-        return Answer({"kind": FORMAT} | entry, _format_parts(entry))
+        return Answer({"kind": FORMAT} | entry, tables=_format_parts(entry))
     description = describe_component(chosen, name)
-    return Answer(asdict(description), _component_parts(description))
+    return Answer(asdict(description), tables=_component_parts(description))
 
 
 def _kind(name: str, kind: str | None) -> str:
@@ -155,7 +155,7 @@ def list_components(kind: str | None) -> Answer:
         record[FORMAT] = formats
         columns = ("name", "table", "reads", "verified", "source")
         parts += _section("formats", columns, [tuple(one[column] for column in columns) for one in formats])
-    return Answer(record, parts)
+    return Answer(record, tables=parts)
 
 
 def _section(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[Table | str]:
@@ -206,7 +206,7 @@ def _installed() -> Answer:
     ]
     libraries = Table(("library", "version"), [*found["libraries"].items()])
     record, parts = _plugins()
-    return Answer(found | record, [Table(("", ""), rows), "", libraries, "", *parts])
+    return Answer(found | record, tables=[Table(("", ""), rows), "", libraries, "", *parts])
 
 
 def _plugins() -> tuple[dict[str, object], list[Table | str]]:

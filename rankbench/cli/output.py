@@ -177,19 +177,20 @@ def _plain_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def _fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[int, list[int]]:
-    """Return the space between columns and their widths: the widest are folded first, and numbers never.
+    """Return the space between columns and their widths: heads are folded first, then the widest, and numbers never.
 
     Words are broken only where there is no room otherwise, and long ones.
     """
     from rich.cells import cell_len
 
-    whole, least = [], []
+    whole, heads, least = [], [], []
     for place, name in enumerate(columns):
         cells = [row[place] for row in rows]
         whole.append(max([1, *(cell_len(cell) for cell in (name, *cells))]))
-        words = [word for cell in (*cells, name.replace("-", "- ")) for word in cell.split()]
-        least.append(min(WORD, max([1, *map(cell_len, words)])))
-    for gap, lowest in ((2, least), (1, least), (1, [1] * len(columns))):
+        head = name.replace("-", "- ").split()
+        heads.append(max([1, *map(cell_len, (*cells, *head))]))
+        least.append(min(WORD, max([1, *map(cell_len, [*head, *(word for cell in cells for word in cell.split())])])))
+    for gap, lowest in ((2, heads), (1, heads), (2, least), (1, least), (1, [1] * len(columns))):
         widths, room = list(whole), width - gap * (len(columns) - 1)
         while sum(widths) > room and widths != lowest:
             place = max((i for i in range(len(widths)) if widths[i] > lowest[i]), key=lambda i: widths[i])

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable
-from pathlib import PurePath
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from rankbench.cli.headlines import (
+    categories_headline,
+    decimals_of,
+    effects_headline,
+    history_headline,
+    matrix_headline,
+    more_text,
+    ranking_headline,
+    share_text,
+    systems_headline,
+    tasks_headline,
+)
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
-from rankbench.core.text import amount_text, count_text, first_of, number, place_range_text
-from rankbench.data.readers.remote import shown_log
+from rankbench.core.text import amount_text, first_of, number, place_range_text
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
-from rankbench.ranking.pictures import intervals_words, judgments_text
+from rankbench.ranking.pair_difference import LEVEL
+from rankbench.ranking.pictures import intervals_words
 from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
-from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.systems.read_scores import ScoresRead
 from rankbench.systems.score_ranking import ScoreRanking
 from rankbench.systems.score_sample import cells_table
@@ -32,7 +44,6 @@ PAIRED_ON_A_PAGE = 60
 
 _GAP = 2
 _WINNERS_SHOWN = 10
-_LEVEL = 0.05
 
 
 def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
@@ -41,41 +52,35 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
     tables = [_ranking_table(found)]
     return Answer(
         lambda: _ranking_record(found, found.sha256()),
+        ranking_headline(ranked),
         tables if found.effects is None else [*tables, _effects_table(found)],
+        footnotes=[*more_text(found.table.height, ranked.table.height), *footnotes_of(found)],
+        next=_next(ranked, log),
         frame=_honest(found),
-        notes=found.notes,
-        below=(said_of(found, marks=True), *_first_explained(ranked.table), *found.notes),
-        title=f"Ranking from {PurePath(shown_log(log)).name}",
         drawing=None if "query" in found.table.columns else lambda: ranked.drawing(top),
-    )
+    ).noted(found.notes)
 
 
-def said_of(found: Aggregation, *, places: bool = True, marks: bool = False) -> str:
-    """Return in a line which method made a ranking, of how much, and what its scores, `places` and `marks` mean."""
-    facts = found.facts
-    unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
-    unit += f"; winners: {first_of(facts['winners'], _WINNERS_SHOWN)}" if "winners" in facts else ""
-    how = "; places by score: --intervals shows how certain they are"
-    if facts["intervals"]:
-        how = f"; 95% intervals ({intervals_words(facts)}) of each score alone, ranks of all together"
-    if marks and (first := facts.get("may_be_first")):
-        how += f"; {_first_text(first, 'item')}{' of scale 1' * (facts['scales'] > 1)}"
-    elif marks and facts["intervals"]:
-        how += "; *: may be first"
-    return f"{found.method}: {judgments_text(facts)}{unit}{how if places else ''}"
-
-
-def _first_text(names: list[str], noun: str) -> str:
-    """Return how many may be first, or which one alone, and their mark."""
-    who = f"{names[0]} alone" if len(names) == 1 else count_text(len(names), noun)
-    return f"{who} may be first (*)"
-
-
-def _first_explained(table: pl.DataFrame) -> list[str]:
-    """Return why items have ranks from 1 and yet may not be first, where there are some."""
-    if table.filter(rank_low=1, may_be_first=False).is_empty():
+def _next(found: Aggregation, log: str) -> list[str]:
+    """Return what to ask next: of a ranking with intervals whether it can be trusted, and of its first two items."""
+    if "query" in found.table.columns or found.table.height < 2:
         return []
-    return [FEWER_FIRST]
+    if not found.facts["intervals"]:
+        return [shlex.join(["rankbench", "aggregate", log, "--intervals"])]
+    audit = [shlex.join(["rankbench", "audit", log])] * (found.facts["votes"] == "votes")
+    pair = found.table["item"].head(2).to_list()
+    return [*audit, shlex.join(["--between", *pair]), "--out board.html"]
+
+
+def footnotes_of(found: Aggregation, *, score: bool = True) -> list[str]:
+    """Return what the marks, ranks and scores of a ranking mean."""
+    facts, unit = found.facts, found.facts["unit"]
+    said = "Place: by score."
+    if facts["intervals"]:
+        said = f"* may be first. Ranks hold together, intervals each alone (95%, {intervals_words(facts)})."
+    winners = [f"Winners: {first_of(facts['winners'], _WINNERS_SHOWN)}."] if "winners" in facts else []
+    odds = "; 1 more wins 73%" if unit == "log-odds" else ""
+    return [said, *winners, *[f"Score: {found.method}{f', {unit}' * bool(unit)}{odds}."] * score]
 
 
 def _place(found: Aggregation) -> str:
@@ -114,7 +119,8 @@ def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
 
 def _ranking_table(found: Aggregation) -> Table:
     """Return a ranking for people: intervals and scales only where there are some."""
-    table, facts, place, decimals = found.table, found.facts, _place(found), _decimals(found.facts)
+    table, facts, place = found.table, found.facts, _place(found)
+    decimals = decimals_of(table.select("score", "lower", "upper").to_dicts())
     columns: list[tuple[bool, str, Callable[[dict[str, Any]], str]]] = [
         ("query" in table.columns, facts.get("by") or "query", lambda row: row["query"]),
         (True, place, _rank),
@@ -122,7 +128,7 @@ def _ranking_table(found: Aggregation) -> Table:
         (True, "score", lambda row: number(row["score"], decimals)),
         (table["lower"].null_count() < table.height, "95% interval", lambda row: interval_cell(row, decimals)),
         (True, facts["votes"], lambda row: amount_text(row["votes"])),
-        (True, facts["wins"], lambda row: amount_text(row["wins"])),
+        (True, "won" if facts["wins"] == "wins" else facts["wins"], share_text),
         (table["scale"].n_unique() > 1, "scale", lambda row: str(row["scale"])),
     ]
     if "unadjusted_score" in table.columns:
@@ -133,12 +139,7 @@ def _ranking_table(found: Aggregation) -> Table:
     shown = [(name, cell) for there, name, cell in columns if there]
     rows = ([cell(row) for _, cell in shown] for row in table.iter_rows(named=True))
     words = (0, 2) if "query" in table.columns else (1,)
-    return Table([name for name, _ in shown], rows, words, said_of(found, marks=True))
-
-
-def _decimals(facts: dict[str, Any]) -> int:
-    """Return the decimals of scores for people: one of Elo points, which are hundreds."""
-    return 1 if facts["unit"].startswith("Elo points") else 4
+    return Table([name for name, _ in shown], rows, words)
 
 
 def _rank(row: dict[str, Any], which: str = "") -> str:
@@ -146,7 +147,7 @@ def _rank(row: dict[str, Any], which: str = "") -> str:
     return place_range_text(low, high, first=row.get(f"{which}may_be_first"))
 
 
-def interval_cell(row: dict[str, Any], decimals: int = 4) -> str:
+def interval_cell(row: dict[str, Any], decimals: int) -> str:
     """Return the ends of an interval; a dash without one."""
     lower, upper = (math.nan if row[name] is None else row[name] for name in ("lower", "upper"))
     return "—" if math.isnan(lower) else f"{number(lower, decimals)} to {number(upper, decimals)}"
@@ -157,27 +158,28 @@ def effects_answer(found: Aggregation) -> Answer:
     if found.effects is None:
         raise TypeError("a ranking without covariates has no effects")
     record = {"method": found.method, "effects": found.effects.to_dicts()}
-    table = _effects_table(found, said_of(found))
-    return Answer(record, [table], frame=found.effects, notes=found.notes)
+    answer = Answer(record, effects_headline(found), [_effects_table(found)], [f"Effects by {found.method}."])
+    return replace(answer, frame=found.effects).noted(found.notes)
 
 
-def _effects_table(found: Aggregation | ScoresOverTime, title: str = "") -> Table:
+def _effects_table(found: Aggregation | ScoresOverTime) -> Table:
     effects = pl.DataFrame() if found.effects is None else found.effects
+    decimals = decimals_of(effects.to_dicts(), "effect")
     queries = ["query"] * ("query" in effects.columns)
     names = [found.facts.get("by") or "query"] * len(queries)
     rows = [
         [
             *(row[name] for name in queries),
             row["covariate"],
-            number(row["effect"]),
-            interval_cell(row),
+            number(row["effect"], decimals),
+            interval_cell(row, decimals),
             f"{row['unit']:.4g}",
             row["words"],
         ]
         for row in effects.iter_rows(named=True)
     ]
     columns = [*names, "covariate", "effect (log-odds)", "95% interval", "of", "in words"]
-    return Table(columns, rows, (*range(len(queries) + 1), len(columns) - 1), title)
+    return Table(columns, rows, (*range(len(queries) + 1), len(columns) - 1))
 
 
 def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form: Format) -> Answer:
@@ -187,11 +189,10 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
     intervals ``NAME place_low`` and ``NAME place_high``.
     """
     across = rankings_across(found, top)
-    title = said_of(found, places=cells == "ranks", marks=True)
-    table = across_table(across, cells, title, fitted=form == "table" and standard_output().isatty())
+    table = across_table(across, cells, fitted=form == "table" and standard_output().isatty())
     shown = len(table.columns) - 1
     every = len(across.categories)
-    left = [f"the table has {shown} of {every} categories, the largest; --format csv has all"]
+    left = [f"The table has {shown} of {every} categories, the largest; --format csv has all."]
     left *= shown < every
     columns = [pl.Series(_unlike("item", across.categories), across.items, pl.String)]
     for at, name in enumerate(across.categories):
@@ -203,19 +204,20 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
             columns.append(column.set(column == 0, None))
     return Answer(
         lambda: _across_record(found, across),
+        categories_headline(found),
         [table],
+        footnotes=[*left * (form in ("table", "md", "html")), *footnotes_of(found, score=cells == "scores")],
         frame=pl.DataFrame(columns),
-        notes=[*found.notes, *(left if form == "table" else ())],
-        below=[*left, *found.notes],
-    )
+    ).noted(found.notes)
 
 
-def across_table(across: RankingsAcross, cells: AcrossCells, title: str, *, fitted: bool) -> Table:
+def across_table(across: RankingsAcross, cells: AcrossCells, *, fitted: bool) -> Table:
     """Return the table of the first categories, fitted to a terminal or not; a dash where an item is missing."""
     columns = ["item", *across.categories[:MOST_ON_A_PAGE]]
     count, rows = len(columns) - 1, []
+    decimals = decimals_of([{"score": score} for score in across.scores.ravel().tolist()])
     for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
-        texts = [number(score) for score in scores[:count]]
+        texts = [number(score, decimals) for score in scores[:count]]
         if cells == "ranks":
             texts = [place_range_text(*cell[:2], first=cell[2] == 1) if cell[0] else "—" for cell in ranks[:count]]
         rows.append([item, *texts])
@@ -223,7 +225,7 @@ def across_table(across: RankingsAcross, cells: AcrossCells, title: str, *, fitt
         widths = [max(len(row[at]) for row in (columns, *rows)) + _GAP for at in range(len(columns))]
         room = terminal_width()
         count = max(1, sum(sum(widths[: at + 2]) - _GAP <= room for at in range(count)))
-    return Table(columns[: count + 1], [row[: count + 1] for row in rows], (0,), title)
+    return Table(columns[: count + 1], [row[: count + 1] for row in rows], (0,))
 
 
 def _unlike(name: str, others: list[str]) -> str:
@@ -259,81 +261,67 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
     by_item = {item: dict(zip(items, row, strict=True)) for item, row in zip(items, values, strict=True)}
     cells = ([item, *("—" if share is None else f"{share:.2f}" for share in by_item[item].values())] for item in items)
     columns = [pl.Series(item, [row[at] for row in values], pl.Float64) for at, item in enumerate(items)]
-    title = f"{found.method}: share of wins of the row against the column"
     return Answer(
         {"share_of_wins": by_item},
-        [Table(["", *items], cells, (0,), title)],
+        matrix_headline(found, items[0]),
+        [Table(["", *items], cells, (0,), "Share of wins")],
+        footnotes=["Share of wins of the row against the column, a tie being half of one; —: never compared."],
         frame=pl.DataFrame([pl.Series(_unlike("item", items), items, pl.String), *columns]),
-        notes=found.notes,
-    )
+    ).noted(found.notes)
 
 
 def per_task_answer(found: ScoresRead) -> Answer:
     """Return the score of each system on each task, as it was read."""
     table, notes = cells_table(found.table), found.notes
-    rows = ([*(str(row[name]) for name in table.columns[:-1]), number(row["score"])] for row in table.to_dicts())
+    decimals = decimals_of(table.select("score").to_dicts())
+    rows = (
+        [*(str(row[name]) for name in table.columns[:-1]), number(row["score"], decimals)] for row in table.to_dicts()
+    )
     return Answer(
         lambda: {"sha256": found.sha256, "loss": found.loss or None, "notes": notes, "scores": table.to_dicts()},
+        tasks_headline(found),
         [Table(table.columns, rows, (0, 1))],
         frame=table,
-        notes=notes,
-        below=notes,
-        title="Scores by task",
-    )
+    ).noted(notes)
 
 
 def systems_answer(found: ScoreRanking) -> Answer:
-    """Return rankings of the systems of a score table side by side: all of the first method, less of the others.
+    """Return rankings of the systems of a score table side by side: all of the first method, ranks of the others.
 
     Of one system there is its score alone.
     """
     first, *others = found.table.partition_by("method", maintain_order=True)
-    if first.height == 1:
-        return _alone_answer(found, first)
-    columns = ["rank", "tier", "system", first["method"][0], "95% interval", "P(first)"]
-    columns.append(f"P(top {found.facts['top_k']})")
-    columns += [name for other in others for name in (other["method"][0], "rank")]
+    alone = first.height == 1
+    columns = ["system", first["method"][0], "95% interval"]
+    columns = columns if alone else ["rank", "tier", *columns, "P(first)", f"P(top {found.facts['top_k']})"]
+    columns += [other["method"][0] for other in others]
     by_name = [{row["system"]: row for row in other.iter_rows(named=True)} for other in others]
+    decimals = decimals_of(first.to_dicts())
     rows = []
     for row in first.iter_rows(named=True):
-        cells = [_rank(row), str(row["tier"]), row["system"], number(row["score"])]
-        cells += [
-            "" if row["lower"] is None else interval_cell(row),
-            f"{row['p_first']:.3f}",
-            f"{row['p_top_k']:.3f}",
-        ]
-        for other in by_name:
-            cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]
-        rows.append(cells)
-    best = _first_text(first.filter("may_be_first")["system"].to_list(), "system")
-    title = f"{first['method'][0]}: {best}; 95% intervals of each score alone, ranks of all together"
+        interval = "" if row["lower"] is None else interval_cell(row, decimals)
+        cells = [row["system"], number(row["score"], decimals), interval]
+        cells = (
+            cells if alone else [_rank(row), str(row["tier"]), *cells, f"{row['p_first']:.2f}", f"{row['p_top_k']:.2f}"]
+        )
+        rows.append([*cells, *(_rank(other[row["system"]]) for other in by_name)])
+    others_by = f" Last columns: ranks by {' and '.join(columns[7:])}." * bool(others)
+    marks = [f"* may be first. Ranks hold together, intervals each alone (95%).{others_by}"]
     return Answer(
         found.as_dict,
-        [Table(columns, rows, (2,), title)],
+        systems_headline(found, first),
+        [Table(columns, rows, (0 if alone else 2,))],
+        footnotes=[] if alone else marks,
+        next=[] if alone else [shlex.join(["--between", *first["system"].head(2)]), "--out board.html"],
         frame=found.table,
-        notes=found.notes,
-        below=(title, *_first_explained(first), *found.notes),
-        title="Ranking of systems",
-        drawing=found.drawing,
-    )
+        drawing=None if alone else found.drawing,
+    ).noted(found.notes)
 
 
-def _alone_answer(found: ScoreRanking, table: pl.DataFrame) -> Answer:
-    """Return the score of one system, which has no rank."""
-    title = "one system, without a comparison; a 95% interval of its score"
-    row = table.row(0, named=True)
-    cells = [row["system"], number(row["score"]), "" if row["lower"] is None else interval_cell(row)]
-    shown = Table(["system", row["method"], "95% interval"], [cells], (0,), title)
-    below = (title, *found.notes)
-    return Answer(found.as_dict, [shown], frame=found.table, notes=found.notes, below=below, title="Score of a system")
-
-
-def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
+def history_answer(found: ScoresOverTime, top: int | None) -> Answer:
     """Return what is so now and what changed; CSV and Parquet have a row for each time and item."""
     now, facts = found.now.head(top or found.now.height), found.facts
     table = found.table.join(now.select("item"), on="item", how="semi", maintain_order="left")
-    title = f"{found.method}: {count_text(facts['n'], 'vote')}; {facts['now']}, and the change since {facts['then']}"
-    title += f"; {_first_text(found.now.filter('may_be_first')['item'].to_list(), 'item')}"
 
     def record() -> dict[str, Any]:
         return {
@@ -350,25 +338,30 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
 
     columns = ["rank", "item", "score", "95% band", f"change since {facts['then']}", "95%, all together"]
     columns += ["changed", "last", "votes"]
-    shown = Table(columns, map(_now_cells, now.iter_rows(named=True)), (1,), title)
+    rows = now.to_dicts()
+    decimals = decimals_of(rows)
+    shown = Table(columns, [_now_cells(row, decimals) for row in rows], (1,))
+    first = "* may be first now. Ranks hold together, bands each alone (95%)."
     return Answer(
         record,
+        history_headline(found),
         [shown] if found.effects is None else [shown, _effects_table(found)],
+        footnotes=[*more_text(now.height, found.now.height), first, f"Score: {found.method}, {facts['unit']}."],
+        next=["--out board.html"],
         frame=table,
-        notes=found.notes,
-        below=(title, *_first_explained(found.now), *found.notes),
-        title=f"Scores over time from {PurePath(shown_log(log)).name}",
         drawing=lambda: found.drawing(top),
-    )
+    ).noted(found.notes)
 
 
-def _now_cells(row: dict[str, Any]) -> list[str]:
+def _now_cells(row: dict[str, Any], decimals: int) -> list[str]:
     place = "—" if row["rank_low"] is None else _rank(row)
-    cells = [place, row["item"], number(row["score"]), f"{number(row['lower'])} to {number(row['upper'])}"]
+    ends = [(row[f"{what}lower"], row[f"{what}upper"]) for what in ("", "change_")]
+    band, change = ({"lower": low, "upper": high} for low, high in ends)
+    cells = [place, row["item"], number(row["score"], decimals), interval_cell(band, decimals)]
     if row["change"] is None:
         cells += ["—", "—", "not known"]
     else:
-        cells += [f"{row['change']:+.4g}", f"{number(row['change_lower'])} to {number(row['change_upper'])}"]
-        sure = row["p"] <= _LEVEL
+        cells += [number(row["change"], decimals, sign=True), interval_cell(change, decimals)]
+        sure = row["p"] <= LEVEL
         cells.append(("better" if row["change"] > 0 else "worse") if sure else "not significant")
     return [*cells, row["last"], amount_text(row["votes"])]

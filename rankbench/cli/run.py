@@ -186,7 +186,7 @@ def run(
     code = 1 if results.failures or (strict and results.skipped) else 0
     record = run_record(results) | {"exit_code": code}
     notices = [one for one in results.notices if one.kind != "smaller"]  # the summary has these
-    return Answer(record, [run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
+    return Answer(record, tables=[run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
 
 
 def _plan(suite: str, **planned: Any) -> Answer:
@@ -215,7 +215,7 @@ def _plan(suite: str, **planned: Any) -> Answer:
         | {"workers": cost.workers},
         "unknown": cost.unknown,
     }
-    return Answer(record, _parts(made, contenders, cost))
+    return Answer(record, tables=_parts(made, contenders, cost))
 
 
 def _experiments(made: Planned, source: int) -> list[str]:
@@ -292,4 +292,4 @@ def report(directory: Path, out: Path | None, verbose: bool, split: str | None, 
         made = write(directory, out, PaperFiles(**paper, split=chosen))
     files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]
     record = {"files": files, **made.headline.as_dict(), "notices": notices}
-    return Answer(record, files, notices=made.notices, verbose=verbose)
+    return Answer(record, tables=files, notices=made.notices, verbose=verbose)

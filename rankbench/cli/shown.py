@@ -9,15 +9,16 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import click
 
+from rankbench.cli.origin import Provenance
 from rankbench.cli.output import PIPE_WIDTH, echo, json_option, print_notices, print_table, say, standard_output
 from rankbench.core.system import replace_file
-from rankbench.core.text import distinct, markdown, one_line, visible, visible_line, without_commands
+from rankbench.core.text import Warned, code, distinct, markdown, one_line, visible, visible_line, without_commands
 from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
@@ -57,12 +58,15 @@ class Table:
         right.
     title : str
         The line above it on a terminal.
+    note : str
+        A sentence between its title and it, on a page.
     """
 
     columns: Sequence[str]
     rows: Iterable[Sequence[str]]
     words: Collection[int] = ()
     title: str = ""
+    note: str = ""
 
 
 Part: TypeAlias = "Table | str | RenderableType"
@@ -72,36 +76,33 @@ Part: TypeAlias = "Table | str | RenderableType"
 class Answer:
     """Answer of a subcommand, for people and for programs.
 
+    People see, in this order: the headline, tables and footnotes on standard output, so that a pipe gets the answer
+    alone; then warnings, notes of the details and what to do next on standard error.
+
     Attributes
     ----------
     record : mapping of str to object, or a function that returns one
-        Content of JSON beside the version of its schema; one that names its own ``schema`` is all of it.
-    parts : iterable of Table, str or what rich prints
-        Content of a terminal: tables and sentences. A page has the tables.
+        Content of JSON beside what all answers say; one that names its own ``schema`` is all of it.
+    headline : str
+        Sentence that answers, in the words of the question; it is the title of a page.
+    tables : iterable of Table, str or what rich prints
+        Tables, and sentences where no table is. A page has the tables.
+    footnotes : iterable of str
+        Sentences that explain the tables.
+    warnings : iterable of Warned
+        Notes that would change the answer, with the option that acts on them.
+    next : iterable of str
+        Commands to try next, or options to add.
+    details : iterable of Table or str
+        How certain and why; a terminal has the sentences, a page all of it.
     exit_code : int
         With which the command ends.
     frame : DataFrame, optional
         Rows of CSV and Parquet.
-    notes : iterable of str
-        Notes for a reader; printed on standard error, so that a pipe gets the answer alone.
-    below : iterable of str
-        Paragraphs of a page below its tables.
-    title : str
-        Title of a page.
     drawing : function, optional
         Returns the answer as a picture.
-    inputs : mapping of str to str
-        Inputs as on the command line, with their sizes in words, for a page.
-    sha256 : callable, optional
-        Returns the sha256 of the input, where it is one log; a page has that of each file or folder by default.
-    methods : collection of str
-        Aggregators that the answer is by, for the citations of a page.
-    reading : mapping of str to object
-        Meanings of the columns of the log, a key of JSON; see `rankbench.data.readings.find.stated_values`.
-    command : str
-        Command that a page names; empty: that of the process.
-    page : str
-        The page in Markdown, where it is more than the tables and what is below them.
+    provenance : Provenance
+        Inputs and methods, for a page.
     notices : sequence of Notice
         Outcomes of contenders; people see them below the answer, on standard error.
     verbose : bool
@@ -111,22 +112,31 @@ class Answer:
     """
 
     record: Mapping[str, object] | Callable[[], Mapping[str, object]]
-    parts: Iterable[Part] = ()
+    headline: str = ""
+    tables: Iterable[Part] = ()
+    footnotes: Iterable[str] = ()
+    warnings: Sequence[Warned] = ()
+    next: Sequence[str] = ()
+    details: Sequence[Table | str] = ()
     exit_code: int = 0
     frame: pl.DataFrame | None = None
-    notes: Iterable[str] = ()
-    below: Iterable[str] = ()
-    title: str = ""
     drawing: Callable[[], TitledDrawing] | None = None
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    methods: Collection[str] = ()
-    command: str = ""
-    page: str = ""
+    provenance: Provenance = field(default_factory=Provenance)
     notices: Sequence[Notice] = ()
     verbose: bool = False
     annotations: Sequence[str] | None = None
-    sha256: Callable[[], str | None] | None = None
-    reading: Mapping[str, Any] = field(default_factory=dict)
+
+    def noted(self, notes: Iterable[str]) -> Answer:
+        """Return the answer with notes on it: those that name an option are warnings, others are details."""
+        told = [*notes]
+        warnings = [note for note in told if isinstance(note, Warned)]
+        others = [note for note in told if not isinstance(note, Warned)]
+        return replace(self, warnings=[*self.warnings, *warnings], details=[*self.details, *others])
+
+    def sentences(self) -> list[str]:
+        """Return warnings, marked, and the notes of the details."""
+        notes = [f"note: {one}" for one in self.details if isinstance(one, str)]
+        return [*(f"! {one}" for one in self.warnings), *notes]
 
 
 def answering(command: Callable[..., Answer]) -> Callable[..., None]:
@@ -149,20 +159,19 @@ def finish(answer: Answer, form: Format) -> None:
 
 def show(answer: Answer, form: Format = "table", out: Path | None = None) -> None:
     """Print an answer in a form, or write it into a file, whole or not at all."""
-    for note in answer.notes:
-        say(visible_line(f"note: {note}"), err=True)
     if form == "github" and answer.annotations is not None:
         for line in answer.annotations:
             echo(line)  # with what is of names in it escaped
         if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
             with open(summary, "a", encoding="utf-8") as file:
-                file.write(answer.page)
+                file.write(encoded(answer, "md").decode())
         return
     if form in ("table", "github"):
-        for part in answer.parts:
-            _print(part)
+        _print_first_screen(answer)
         print_notices(answer.notices, verbose=answer.verbose)
         return
+    for sentence in answer.sentences():
+        say(visible_line(sentence), err=True)
     data = encoded(answer, form)
     if out is not None:
         replace_file(out, data)
@@ -171,6 +180,23 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
     else:
         standard_output().flush()
         standard_output().buffer.write(data)
+
+
+def _print_first_screen(answer: Answer) -> None:
+    """Print an answer for people: see `Answer`."""
+    if answer.headline:
+        say(visible_line(answer.headline))
+    for at, part in enumerate(answer.tables):
+        if not at and answer.headline:
+            echo()
+        _print(part)
+    for line in answer.footnotes:
+        say(visible_line(line))
+    below = answer.sentences() + [f"Next: {' | '.join(answer.next)}"] * bool(answer.next)
+    if below and answer.headline:
+        say("", err=True)
+    for line in below:
+        say(visible_line(line), err=True)
 
 
 def _print(part: Part) -> None:
@@ -198,16 +224,14 @@ def encoded(answer: Answer, form: Format) -> bytes:
     have escapes instead.
     """
     if form == "json":
-        record = answer.record if isinstance(answer.record, Mapping) else answer.record()
-        version: dict[str, object] = {} if "schema" in record else {"schema_version": JSON_SCHEMA}
-        version |= {"reading": answer.reading} if answer.reading else {}
         indent = 2 if answer.frame is None else 1  # rows may be many
-        return f"{json.dumps({**version, **record}, indent=indent, allow_nan=False)}\n".encode("ascii")
-    if form == "md" and answer.page:
-        return answer.page.encode()
+        return f"{json.dumps(_json_record(answer), indent=indent, allow_nan=False)}\n".encode("ascii")
     if form == "md":
-        tables = [_markdown_table(part) for part in answer.parts if isinstance(part, Table)]
-        return ("\n\n".join([*tables, *map(markdown, answer.below)]) + "\n").encode()
+        texts = [f"# {markdown(answer.headline)}"] if answer.headline else []
+        for part in answer.tables:
+            if isinstance(part, Table):
+                texts += [*[markdown(part.title)] * bool(part.title), _markdown_table(part)]
+        return ("\n\n".join([*texts, *_below(answer)]) + "\n").encode()
     if answer.drawing is not None and form in ("png", "svg"):
         from rankbench.drawing.canvas import picture_bytes
 
@@ -223,33 +247,59 @@ def encoded(answer: Answer, form: Format) -> bytes:
     return file.getvalue()
 
 
+def _json_record(answer: Answer) -> Mapping[str, object]:
+    """Return what JSON says; a record with a schema of its own is all of it."""
+    record = answer.record if isinstance(answer.record, Mapping) else answer.record()
+    if "schema" in record:
+        return record
+    said = {
+        "answer": answer.headline,
+        "warnings": [{"text": str(one), "option": one.option} for one in answer.warnings],
+        "next": [*answer.next],
+        "reading": answer.provenance.reading,
+    }
+    return {"schema_version": JSON_SCHEMA, **{name: value for name, value in said.items() if value}, **record}
+
+
+def _below(answer: Answer) -> list[str]:
+    """Return in Markdown what stands below the tables of a page."""
+    found = [markdown(line) for line in answer.footnotes]
+    lines = [f"**!** {markdown(one)}" for one in answer.warnings]
+    lines += [f"Next: {' or '.join(map(code, answer.next))}"] * bool(answer.next)
+    lines += [markdown(one) for one in answer.details if isinstance(one, str)]
+    found += ["\n".join(f"- {line}" for line in lines)] * bool(lines)
+    for part in answer.details:
+        if isinstance(part, Table):
+            found += [
+                f"## {markdown(part.title)}",
+                *([markdown(part.note)] if part.note else []),
+                _markdown_table(part),
+            ]
+    return found
+
+
 def _html(answer: Answer) -> bytes:
-    """Return an answer as a page: its figure, its tables, and what is said of it."""
-    from rankbench.cli.origin import origin_texts
+    """Return an answer as a page: its headline, figure and tables, and what stands below them."""
     from rankbench.drawing.canvas import picture_bytes
     from rankbench.drawing.looks import assign_looks
     from rankbench.html.charts import chart_content
     from rankbench.html.content import Chart, Page, SortedTable
     from rankbench.html.page import page_bytes
 
-    # A page of words has no tables, and a terminal shows the parts after it.
-    parts = [] if answer.page else [part for part in answer.parts if isinstance(part, Table)]
-    title = answer.title or next((part.title for part in parts if part.title), "Result")
-    notes = "".join(f"- {markdown(note)}\n" for note in answer.below)
-    words, charts, tables = answer.page or f"# {markdown(title)}\n\n{notes}", [], []
+    words, charts, tables = f"# {markdown(answer.headline)}\n", [], []
     if answer.drawing is not None:
         figure = answer.drawing()
         svg = picture_bytes(figure.canvas())["svg"]
         content = chart_content(figure.drawing, assign_looks([figure.drawing]))
         charts = [Chart("figure", one_line(figure.title), svg, content)]
         words += f"\n![{markdown(figure.title.splitlines()[0])}](figures/figure.svg)\n"
-    for at, part in enumerate(parts):
+    for at, part in enumerate(part for part in answer.tables if isinstance(part, Table)):
         titles, numeric = distinct(part.columns, one_line), {*range(len(part.columns))} - {*part.words}
-        heading = one_line(part.title) if at and part.title else "All rows"
         columns = [titles[column] for column in part.columns]
+        heading = one_line(part.title) or "All rows"
         tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric))
-    texts = origin_texts(answer.inputs, answer.methods, answer.command, answer.sha256)
-    return page_bytes(Page(title, words, tables, charts, texts=texts, sorts=True))
+    below, texts = "\n\n".join(_below(answer)), answer.provenance.texts()
+    return page_bytes(Page(answer.headline, words, tables, charts, below=below, texts=texts, sorts=True))
 
 
 def _safe_rows(table: Table) -> list[list[str]]:

@@ -9,7 +9,6 @@ import click
 from rich.console import Console
 
 from rankbench import api
-from rankbench.cli.output import say
 from rankbench.cli.shown import Answer, answering
 from rankbench.core.text import count_text
 from rankbench.runner.progress import ConsoleProgress
@@ -36,12 +35,9 @@ def verify(directory: Path, rerun: str | None, **options: Any) -> Answer:
     progress = ConsoleProgress(Console(stderr=True))
     found = api.verify(directory, rerun=_blocks(rerun), progress=progress, **options)
     record = {"differences": [one._asdict() for one in found.differences], "shown": list(found.shown)}
-    if found.differences:
-        for sentence in found.shown:
-            say(sentence, err=True)
-        whole = f"{directory}: {count_text(len(found.differences), 'difference')}"
-        return Answer(record, [*map(str, found.differences), whole], exit_code=1)
-    return Answer(record, [*found.shown, f"{directory}: nothing differs"])
+    different = len(found.differences)
+    said = f"{directory}: {count_text(different, 'difference') if different else 'nothing differs'}"
+    return Answer(record, said, [*map(str, found.differences)], exit_code=int(different > 0)).noted(found.shown)
 
 
 def _blocks(rerun: str | None) -> int | None:

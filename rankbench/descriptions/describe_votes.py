@@ -178,6 +178,12 @@ class TableSummary:
     facts: dict[str, Any]
     lines: list[tuple[str, str]]
 
+    def headline(self) -> str:
+        """Say what the table holds, and how much."""
+        sizes = {"row": "rows", "session": "sessions", "query": "queries", "item": "items", "judge": "judges"}
+        amounts = [count_text(self.facts[key], noun) for noun, key in sizes.items() if self.facts.get(key)]
+        return f"It holds {self.facts['table']}: {', '.join(amounts)}."
+
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain values for JSON."""
         facts: dict[str, Any] = asdict(self)["facts"]

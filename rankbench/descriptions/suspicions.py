@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from rankbench.core.text import count_text, first_of, short_repr, short_reprs
+from rankbench.core.text import Warned, count_text, first_of, short_repr, short_reprs
 from rankbench.data.tables.cells import EMPTY
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
@@ -241,26 +241,36 @@ class Findings:
             return "none"
         return (
             f"{self.mirrored[0]:,} of {self.mirrored[1]:,} votes stand there again from the other side (sides "
-            "exchanged; same result, time and judge). If two are one game seen from both teams, "
-            f"{option('columns', 'mirrored=halve')} counts it once"
+            "exchanged; same result, time and judge), perhaps one game seen from both teams"
         )
 
-    def notes(self) -> list[str]:
-        """Return notes for readers of a ranking, a line each; none without findings."""
-        found = []
+    def notes(self, *, control: bool = False) -> list[str]:
+        """Return notes for readers of a ranking, a line each; none without findings.
+
+        Parameters
+        ----------
+        control : bool
+            Name the option that takes the side out.
+        """
+        found = list[str]()
+        about = f" (of the first {self.first:,} votes; rankbench data describe looks at all)" if self.first else ""
         if self.sided():
-            found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT} (home sides are not)")
+            note = f"left wins {self.left_wins()}{about}, a preferred side {_BY_LOT}"
+            out = Warned(note, option("control", "side"), "takes that out")
+            plain = f"left wins {self.left_wins()}: a preferred side, {_BY_LOT} (home sides are not){about}"
+            found.append(out if control else plain)
         if self.biased_judges:
-            found.append(f"position-biased judges: {self.favored_sides()}: a preferred side, {_BY_LOT}")
+            found.append(f"position-biased judges: {self.favored_sides()}: a preferred side, {_BY_LOT}{about}")
         if self.repeats is not None and self.repeats.votes:
-            found.append(f"{self.cast_again_title}: {self.cast_again()}")
+            found.append(f"{self.cast_again_title}: {self.cast_again()}{about}")
         if self.mirrored is not None:
-            found.append(f"mirrored votes: {self.mirrored_games()}")
+            note = f"mirrored votes: {self.mirrored_games()}{about}"
+            found.append(Warned(note, option("columns", "mirrored=halve"), "counts each once"))
         if self.unsigned:
             missing = count_text(self.unsigned, "vote")
-            found.append(f"{missing} without a judge: intervals by default take votes, not judges, for independent")
-        about = f" (of the first {self.first:,} votes; rankbench data describe looks at all)" if self.first else ""
-        return [f"{note}{about}" for note in found]
+            note = f"{missing} without a judge: intervals by default take votes, not judges, for independent{about}"
+            found.append(note)
+        return found
 
 
 def count_and_first(texts: Sequence[str]) -> str:

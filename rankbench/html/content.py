@@ -151,7 +151,9 @@ class Page:
     files : collection of str
         Names of files beside the page, which it links.
     sorts : bool
-        Tables of `words` sort, filter and search as `tables` do.
+        Tables of `words` and `below` sort, filter and search as `tables` do.
+    below : str
+        Markdown below the tables.
     """
 
     title: str
@@ -163,3 +165,4 @@ class Page:
     texts: Mapping[str, str] = field(default_factory=dict)
     files: Collection[str] = ()
     sorts: bool = False
+    below: str = ""

@@ -35,10 +35,10 @@ def page_bytes(page: Page) -> bytes:
     """Return a page as one HTML file; the same content gives the same bytes."""
     charts = {chart.name: chart for chart in page.charts}
     shown: set[str] = set()
-    words = _markdown(page.words, charts, shown, page.files)
+    words, below = (_markdown(text, charts, shown, page.files) for text in (page.words, page.below))
     if page.sorts:
-        words = words.replace("<table>", '<table class="data md">')
-    body = [words, *(_table(table, page.files) for table in page.tables)]
+        words, below = (text.replace("<table>", '<table class="data md">') for text in (words, below))
+    body = [words, *(_table(table, page.files) for table in page.tables), below]
     if page.data.pairs:
         body.append(_PAIRS)
     if page.details:

@@ -196,7 +196,8 @@ class RankedParts:
         """Return notes on the rankings, on the first ranked items, and on suspicious votes and names."""
         by, table, ridge = self.question.by, self.table, ridge_of(self.fitted.aggregator)
         names = table["item"].unique().to_list()
-        found = _findings(self.log, self.first_votes, names, queries=by in (None, "query"))
+        control = isinstance(self.fitted.aggregator, ControlledAggregator) and not self.question.control
+        found = _findings(self.log, self.first_votes, names, queries=by in (None, "query"), control=control)
         if by not in (None, "query"):
             found += name_notes(table["query"].unique().to_list(), "categories")
         if (self.fitted.intervals or self.question.pool) and table["lower"].count() and ridge > 0:
@@ -236,7 +237,9 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
     ]
 
 
-def _findings(source: OpenedLog, first_votes: FirstVotes, names: list[str], *, queries: bool) -> list[str]:
+def _findings(
+    source: OpenedLog, first_votes: FirstVotes, names: list[str], *, queries: bool, control: bool
+) -> list[str]:
     """Return notes on suspicious votes and names; with `queries`, also on queries."""
     if source.table.row != "comparisons":
         return name_notes(names)
@@ -248,7 +251,7 @@ def _findings(source: OpenedLog, first_votes: FirstVotes, names: list[str], *, q
         frame = pl.concat(first_votes.frames).lazy()
         # Rows may have been counted in the place of judges.
         frame = frame if judged else frame.drop("judge", strict=False)
-    return [*suspicious_votes(frame, queries=queries).notes(), *name_notes(names)]
+    return [*suspicious_votes(frame, queries=queries).notes(control=control), *name_notes(names)]
 
 
 def _shortened(notes: list[str]) -> tuple[str, ...]:

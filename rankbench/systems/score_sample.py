@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.text import count_text, first_of, listed, short_repr
+from rankbench.core.text import Warned, count_text, first_of, listed, short_repr
 from rankbench.errors import InputError, SpecError, closest, option
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.stats.contrasts import FEWEST
@@ -51,9 +51,13 @@ def dominant_task_notes(scores: TaskScores) -> list[str]:
         return []
     times = spread[wide].max() / typical
     return [
-        f"scores on {_first(scores.tasks, wide)} spread up to {times:,.0f} times as wide as on the median task, and "
-        f"decide means over tasks. {option('without')} leaves a task out, {option('columns', 'losses=NAME')} turns one "
-        "where less is better; ranks count all tasks alike"
+        Warned(
+            f"scores on {_first(scores.tasks, wide)} spread up to {times:,.0f} times as wide as on the median task, "
+            "and decide means over tasks",
+            option("without"),
+            f"leaves a task out, {option('columns', 'losses=NAME')} turns one where less is better; ranks count all "
+            "tasks alike",
+        )
     ]
 
 

@@ -40,7 +40,7 @@ def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
             status.update(Text(f"{count_text(len(results), 'check')}, now {result.component} {result.check}"))
     ok = all(result.ok for result in results)
     record = {"ok": ok, "results": [asdict(result) for result in results]}
-    return Answer(record, _parts(results, verbose), exit_code=0 if ok else 1)
+    return Answer(record, tables=_parts(results, verbose), exit_code=0 if ok else 1)
 
 
 def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
@@ -101,7 +101,7 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
     install, test = of_this_python("pip", "install", "-e", f"{name}[test]"), of_this_python("pytest", name)
     steps = [f"  {install}", f"  rankbench check {name}", f"  {test}"]
     said = f"{name}/README.md says how to check its wheel before others install it."
-    return Answer({"path": name, "kind": kind}, [first, "", *steps, "", said])
+    return Answer({"path": name, "kind": kind}, tables=[first, "", *steps, "", said])
 
 
 @new.command("suite")
@@ -116,4 +116,4 @@ def suite(name: str) -> Answer:
         f"  rankbench run --suite {path} --dry-run",
         f"  rankbench run --suite {path}",
     ]
-    return Answer({"path": str(path), "kind": "suite"}, said)
+    return Answer({"path": str(path), "kind": "suite"}, tables=said)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from rankbench.cli.origin import Provenance
 from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option
 from rankbench.cli.run import dataset_option, selection_options, with_option
-from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option, show
+from rankbench.cli.shown import Answer, Format, Table, finish, format_option, show
 from rankbench.core.text import visible, visible_line
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Comparison, Margin
@@ -20,7 +21,6 @@ from rankbench.tracking.comparison_page import (
     cells_of,
     columns_of,
     comparison_json,
-    comparison_markdown,
     how_to_read,
     shown_changes,
 )
@@ -28,6 +28,9 @@ from rankbench.tracking.time import TIME_COLUMNS, TimedSuite, time_suite, timed_
 
 COARSE = 0.1
 """Share of base: a comparison that finds no smaller change warns of it."""
+
+MOST = 50
+"""Rows that a table shows; all are in the JSON."""
 
 _ERRORS = 10
 """Annotations that GitHub shows of a step."""
@@ -93,7 +96,7 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
     """
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))
-    answer = replace(answer, inputs={str(base): "", str(head): ""})
+    answer = replace(answer, provenance=Provenance({str(base): "", str(head): ""}))
     if out is not None:
         show(answer, "html" if out.suffix.lower() == ".html" else "md", out)
     finish(answer, form or "table")
@@ -101,14 +104,22 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
 
 def comparison_answer(found: Comparison) -> Answer:
     """Return the answer of a comparison."""
+    shown = shown_changes(found)
+    tables, how = (
+        [Table(columns_of(shown), [cells_of(one) for one in shown[:MOST]], (0, 1, 2))] * bool(shown),
+        list[str](),
+    )
+    if shown:
+        how = [*[f"{len(shown) - MOST:,} more: --json"] * (len(shown) > MOST), how_to_read(shown)]
     return Answer(
         comparison_json(found),
-        [*_parts(found)],
+        found.sentence(),
+        tables,
+        [*how, *filter(None, [found.finds()])],
+        details=[f"{found.head} against {found.base}"],
         exit_code=found.exit_code,
-        title=f"{found.head} against {found.base}",
-        page=comparison_markdown(found),
         annotations=comparison_annotations(found),
-    )
+    ).noted([*found.notes, *(f"differs: {line}" for line in found.differing)])
 
 
 def comparison_annotations(comparison: Comparison) -> list[str]:
@@ -141,16 +152,6 @@ def _message(text: str) -> str:
 
 def _property(text: str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _parts(found: Comparison) -> Iterator[Table | str]:
-    yield found.sentence()
-    if shown := shown_changes(found):
-        yield Table(columns_of(shown), [cells_of(one) for one in shown], title=how_to_read(shown))
-    yield from found.notes
-    yield from (f"differs: {line}" for line in found.differing)
-    if found.finds():
-        yield found.finds()
 
 
 @click.command()
@@ -194,10 +195,10 @@ def time(suite: str, form: Format | None, **options: Any) -> None:
 
 def _answer(timed: TimedSuite) -> Answer:
 
-    parts: list[Part] = [Table(TIME_COLUMNS, [row.cells() for row in timed.rows], (0, 1))]
+    table = Table(TIME_COLUMNS, [row.cells() for row in timed.rows], (0, 1))
     if timed.comparison is None:
-        said = [*timed.notes, timed.sentence()]
-        return Answer(timed_json(timed), [*parts, *said], exit_code=timed.exit_code, below=said)
+        answer = Answer(timed_json(timed), timed.headline(), [table], [timed.sentence()], exit_code=timed.exit_code)
+        return answer.noted(timed.notes)
     # The comparison has the notes.
     compared = comparison_answer(timed.comparison)
-    return replace(compared, parts=[*parts, timed.sentence(), "", *compared.parts])
+    return replace(compared, tables=[*compared.tables, table], footnotes=[*compared.footnotes, timed.sentence()])

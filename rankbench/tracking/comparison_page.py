@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rankbench.core.text import count_text, markdown, without_nan
-from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
+from rankbench.core.text import without_nan
 from rankbench.tracking.comparison import Change, ChangeSubject, Comparison
 
 _COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
@@ -20,9 +19,6 @@ _PLUS: dict[ChangeSubject, tuple[str, str]] = {
     "ranking": ("fell", "a positive change of an item is a fall of its score"),
 }
 """Meaning of a change above 0: in the head of its column, and in a clause."""
-
-MOST = 50
-"""Rows that a table shows; all are in the JSON."""
 
 _ORDER = ("worse", "not tested", "better", "changed", "not significant", "described", "rounding", "equal")
 
@@ -71,28 +67,6 @@ def how_to_read(changes: Sequence[Change]) -> str:
     """Return a note on the direction of changes, and on intervals and p."""
     meaning = "; ".join(clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes))
     return f"{meaning[0].upper()}{meaning[1:]}. The interval is for its row alone; p is adjusted for all rows."
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    """Return a page: the result, then a table, then entries that were not compared."""
-    title = f"{markdown(comparison.head)} against {markdown(comparison.base)}"
-    page: list[Node] = [Heading(1, title), Paragraph(f"**{comparison.sentence()}**")]
-    if comparison.finds():
-        page.append(Paragraph(comparison.finds()))
-    if comparison.differing:
-        lines = tuple(markdown(one) for one in comparison.differing[:MOST])
-        page += [Paragraph("Other values that differ by more than rounding:"), Bullets(lines)]
-        if len(comparison.differing) > MOST:
-            page.append(Paragraph(f"The JSON has {len(comparison.differing) - MOST:,} more."))
-    if shown := shown_changes(comparison):
-        cells = [[markdown(cell) for cell in cells_of(one)] for one in shown[:MOST]]
-        page += [Paragraph(how_to_read(shown)), Grid.from_rows([Column(name) for name in columns_of(shown)], cells)]
-        if len(shown) > MOST:
-            page.append(Paragraph(f"The JSON has {count_text(len(shown) - MOST, 'more row')}."))
-    if comparison.notes:
-        notes = Bullets(tuple(markdown(note) for note in comparison.notes))
-        page += [Paragraph("Other differences:"), notes]
-    return markdown_of(page) + "\n"
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:

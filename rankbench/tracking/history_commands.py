@@ -41,7 +41,7 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
     path = add_entry(folder, entry)
     return Answer(
         {"path": str(path), "commit": entry.commit, "date": entry.date.isoformat(), "numbers": len(entry.values)},
-        [f"{path}: {count_text(len(entry.values), 'number')} of commit {entry.commit}"],
+        f"{path}: {count_text(len(entry.values), 'number')} of commit {entry.commit}",
     )
 
 
@@ -82,12 +82,11 @@ def shown_history(found: History, alpha: float, *, everything: bool) -> Answer:
     changed = sum(bool(one.changes) for one in found.series)
     short = sum(len(one.values) < FEWEST_RUNS for one in found.series)
     chance = f"chance of any false change {alpha:g}"
-    said = [f"{changed} of {len(found.series)} series changed ({count_text(found.entries, 'run')}; {chance})"]
-    if short:
-        said.append(f"nothing is said of {short} series with fewer than {FEWEST_RUNS} runs")
+    said = f"{changed} of {len(found.series)} series changed ({count_text(found.entries, 'run')}; {chance})."
+    notes = [f"nothing is said of {short} series with fewer than {FEWEST_RUNS} runs"] * bool(short)
     record = {"alpha": alpha, "series": [_series_record(one) for one in found.series]}
     figure = partial(history_figure, found.series)
-    return Answer(record, [*tables, *said], below=said, title="History", drawing=figure)
+    return Answer(record, said, tables, drawing=figure).noted(notes)
 
 
 def _series_record(one: Series) -> dict[str, Any]:

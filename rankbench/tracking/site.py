@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import click
 
-from rankbench.cli.origin import origin_texts
+from rankbench.cli.origin import Provenance
 from rankbench.cli.output import heartbeat
 from rankbench.cli.shown import Answer, answering, encoded
 from rankbench.core.system import replace_file
@@ -65,7 +65,7 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
     contents = "\n\n".join(["# Results", table, f"[Submit a result]({SUBMIT})"])
     pages[INDEX] = page_bytes(Page("Results", contents))
     written = [str(replace_file(out / name, data)) for name, data in (pages | tables).items()]
-    return Answer({"files": written}, written)
+    return Answer({"files": written}, tables=written)
 
 
 def _how_to_submit() -> str:
@@ -93,7 +93,7 @@ def folder_page(folder: Path) -> tuple[bytes, str, dict[str, bytes]]:
         paths = [*names, *sorted(folder.glob("*.csv")), *sorted(folder.glob("figures/*.svg"))]
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.is_file()}
         if (folder / CERTIFICATES).is_dir():
-            origin = origin_texts({str(folder): ""}, (), "rankbench certify --all FOLDER")
+            origin = Provenance({str(folder): ""}, command="rankbench certify --all FOLDER").texts()
             data = PageData(again=origin["Make it again"], works=origin["Cite"])
             files[PAGE_DATA] = data.model_dump_json().encode()
         return leaderboard_html(files), files[WORDS].decode(), tables_of(files)
@@ -103,9 +103,8 @@ def folder_page(folder: Path) -> tuple[bytes, str, dict[str, bytes]]:
     if any(folder.glob("*.json")):
         answer, name = shown_history(read_history(folder), 0.05, everything=True), folder.resolve().name
         again = shlex.join(["rankbench", "history", "show", name, "--all", "--out", f"{name}.html"])
-        answer = replace(answer, inputs={str(folder): ""}, command=again)
-        title = markdown(f"History of {name}")
-        return encoded(answer, "html"), "\n\n".join([f"# {title}", *map(markdown, answer.below)]), {}
+        answer = replace(answer, provenance=Provenance({str(folder): ""}, command=again))
+        return encoded(answer, "html"), f"# {markdown(answer.headline)}\n", {}
     if len(found := [*folder.glob("*.html")]) == 1 and (words := words_of(page := found[0].read_bytes())):
         return page, words, {}
     raise InputError(f"{folder}: it holds neither results nor a history, nor one page alone that rankbench wrote")
@@ -118,6 +117,8 @@ def _entry(page: str, words: str) -> str:
     kind, question = "", title.removeprefix("# ")
     if said and (found := re.fullmatch(r"\*\*([A-Z][^*]*)\.\*\* ?(.*)", said[0])):
         kind, question, said = found[1], found[2] or question, said[1:]
+    if not said:  # a title that answers
+        question, said = "", [question]
     answer = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(one.removeprefix("- ") for one in said[:1]))
     cells = f"[{markdown(page.removesuffix('.html'))}]({quote(page)})", question, answer, kind.lower()
     return f"| {' | '.join(cells)} |"

@@ -109,6 +109,13 @@ class TimedSuite:
             return self.comparison.exit_code
         return 0 if self.rows else 3
 
+    def headline(self) -> str:
+        """Return which contender is the fastest."""
+        if not self.rows:
+            return "Nothing was timed."
+        fastest = min(self.rows, key=lambda row: row.seconds)
+        return f"{fastest.contender} is the fastest of {count_text(len(self.rows), 'row')}."
+
     def sentence(self) -> str:
         """Return a sentence on the number of timings."""
         launches, rounds = count_text(self.launches, "launch"), count_text(self.rounds, "round")

@@ -34,16 +34,24 @@ def printed(rankbench, *arguments: str) -> str:
 def test_its_table_has_a_row_for_each_probe(rankbench, log) -> None:
     found = audit(log, "win-rate")
     shown = printed(rankbench, "audit", str(log), "--method", "win-rate")
-    assert "win-rate, 36 votes, 4 items: c|d is first" in shown
+    assert shown.startswith("Is c|d really first? The votes do not say: ")
     for probe in found.probes:
-        assert f"{probe.name} " in shown
+        assert (f" {probe.name} " in shown) == (probe.level is not None or bool(probe.finding or probe.unknown))
+    assert (
+        f"Clean: {', '.join(probe.name for probe in found.probes if probe.finding == '' and not probe.unknown)}."
+        in shown
+    )
+    whole = printed(rankbench, "audit", str(log), "--method", "win-rate", "--all")
+    assert all(f"\n{probe.name} " in whole for probe in found.probes)
 
 
 def test_no_p_is_printed_as_0(rankbench, tmp_path) -> None:
     """A binomial p of 2 ** -1,999 is less than a float can be."""
     path = tmp_path / "left.csv"
     path.write_text("left,right,winner\n" + "a,b,left\nb,a,left\n" * 1000)
-    assert re.search(r"^sides +fires +<1e-300 ", printed(rankbench, "audit", str(path)), re.MULTILINE)
+    assert re.search(
+        r"^x +sides .*\(p <1e-300\) +--control side$", printed(rankbench, "audit", str(path)), re.MULTILINE
+    )
 
 
 def test_json_has_facts_and_rows(rankbench, log) -> None:
@@ -57,19 +65,18 @@ def test_json_has_facts_and_rows(rankbench, log) -> None:
 def test_a_page_tells_what_fires_and_keeps_names_from_being_markup(rankbench, log, tmp_path) -> None:
     table = pl.DataFrame({"item": ["c|d"] * 13, "share": [0.5] * 13, "more": [None] * 13})
     probes = (Probe("one", "Is it <b>?", "it is", 0.001, table=table, level=0.05), Probe("two", "Why?", "so"))
-    found = Audit("borda", "c|d", [], {"votes": 1}, 1, probes)
+    found = Audit("borda", "c|d", [], {"votes": 1, "items": 3}, 1, probes)
     page = encoded(audit_answer(found, "votes.csv"), "md").decode()
-    assert "Of 2 probes 1 tests; one fires." in page
+    assert "1 of 1 test finds a fault" in page
     assert "\\|" in page
     assert "<b>" not in page
-    assert "The JSON has 1 more row." in page
-    assert "and 1 more row: --format json" in [*audit_answer(found, "votes.csv").parts]
+    assert "the JSON has 1 more row" in page
     whole = replace(found, probes=(replace(probes[0], name="rules"),))
-    assert len([*audit_answer(whole, "votes.csv").parts][-1].rows) == 13
+    assert len(audit_answer(whole, "votes.csv").details[-1].rows) == 13
     assert "more row" not in encoded(audit_answer(whole, "votes.csv"), "md").decode()
     rows = pl.read_csv(io.BytesIO(encoded(audit_answer(found, "votes.csv"), "csv")))
     assert rows["fires"].to_list() == [True, None]
     printed(rankbench, "audit", str(log), "--method", "win-rate", "--out", str(tmp_path / "page.html"))
     web = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "How few votes change the first place?" in web
+    assert "Does the rule decide the first place?" in web
     assert hashlib.sha256(log.read_bytes()).hexdigest() in web  # `Make it again` names the input

@@ -102,7 +102,7 @@ def test_what_is_printed_neither_steers_a_terminal_nor_starts_a_formula(rankbenc
         assert all(line.replace("\\|", "").count("|") == 6 for line in rows)
         assert "fewer than 10 votes" in printed.stdout
     else:
-        assert len(lines) == 6
+        assert len(lines) == 9
         assert "\\x1b[2J\\u202ex" in printed.stdout
 
 

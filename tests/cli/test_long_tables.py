@@ -56,7 +56,7 @@ def test_a_pipe_gets_whole_words_and_sentences(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TERM", "dumb")
     said = "a claim of many words " * 20
     grid = Grid.from_rows([Column("claim"), Column("")], [["1", said], ["2", "short"]])
-    printed = Answer({}, [terminal_of([Paragraph(f"**{said.strip()}**"), grid, Bullets((said, said))])])
+    printed = Answer({}, tables=[terminal_of([Paragraph(f"**{said.strip()}**"), grid, Bullets((said, said))])])
     for stream, whole in ((io.StringIO(), True), (Terminal(), False)):
         monkeypatch.setattr(output, "_kept", stream)
         show(printed)

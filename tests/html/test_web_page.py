@@ -190,8 +190,7 @@ def headings(page: Path) -> list[str]:
 
 
 def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
-    shares = "bradley-terry:penalty=firth: share of wins of the row against the column"
-    assert headings(pages["aggregate"]) == ["All rows", shares, "Make it again", "Cite"]
+    assert headings(pages["aggregate"]) == ["All rows", "Share of wins", "Make it again", "Cite"]
     assert headings(pages["rank"]) == ["All rows", "Make it again", "Cite"]
     for name in ("aggregate", "rank"):
         text = pages[name].read_text(encoding="utf-8")

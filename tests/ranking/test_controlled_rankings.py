@@ -154,7 +154,7 @@ def test_each_category_has_effects_of_its_own() -> None:
     assert found.effects is not None
     assert found.effects["query"].unique(maintain_order=True).to_list() == ["de", "en"]
     assert any("leaves out lang 'fr'" in note for note in found.notes)
-    assert [part.columns[0] for part in effects_answer(found).parts if isinstance(part, Table)] == ["lang"]
+    assert [part.columns[0] for part in effects_answer(found).tables if isinstance(part, Table)] == ["lang"]
     for lang in ("de", "en"):
         own = votes.with_columns(bold=bold).filter(lang=lang).drop("lang")
         alone = controlled(own, control="side, bold", intervals="auto")

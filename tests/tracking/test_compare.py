@@ -18,13 +18,14 @@ from made_results import MadeResults
 from numpy.typing import NDArray
 from scipy import stats
 
+from rankbench.cli.shown import encoded
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
 from rankbench.store.records import StoredCell
-from rankbench.tracking.commands import compare, comparison_annotations
+from rankbench.tracking.commands import compare, comparison_annotations, comparison_answer
 from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import Change, ChangeSubject, Comparison, Family, Margin, untested
-from rankbench.tracking.comparison_page import cells_of, columns_of, comparison_json, comparison_markdown, how_to_read
+from rankbench.tracking.comparison_page import cells_of, columns_of, comparison_json, how_to_read
 from rankbench.tracking.quality_changes import quality_changes
 
 TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
@@ -34,6 +35,11 @@ NOISE = [(0.1, 0.0, 0.01), (0.0, 0.1, 0.01), (0.0, 0.0, 0.1), (0.03, 0.03, 0.1)]
 """Standard deviations by draw, by unit, and by cell."""
 
 NONE = Margin()
+
+
+def page_of(found: Comparison) -> str:
+    """Return the page of a comparison in Markdown."""
+    return encoded(comparison_answer(found), "md").decode()
 
 
 def crossed(rng: np.random.Generator, draws: int, units: int, sds: tuple[float, float, float]) -> NDArray[np.float64]:
@@ -292,7 +298,7 @@ def test_who_finished_and_does_not_any_more_is_worse() -> None:
         told = {one.what: one for one in changes}
         assert (told["a"].verdict, told["b"].verdict) == ("equal", verdict)
         assert told["b"].where == f"e, n = 100: {status} (was done): 1 of 5 repetitions: why"
-        assert "nan" not in comparison_markdown(Comparison("b", "h", tuple(changes), "0", ALPHA))
+        assert "nan" not in page_of(Comparison("b", "h", tuple(changes), "0", ALPHA))
         back, notes = quality_changes(head, base, Family(Margin(), (), ALPHA))
         assert [one.what for one in back] == ["a"]
         assert notes == [f"done (was {status}): e, n = 100, b"]
@@ -316,7 +322,7 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     )
     assert comparison_annotations(fine)[-1].startswith("::notice ")
     assert comparison_annotations(fine)[-1].replace("%25", "%").endswith(fine.finds())
-    assert fine.finds() in comparison_markdown(fine)
+    assert fine.finds() in page_of(fine)
     assert comparison_json(fine)["finds"] == fine.finds()
     coarse = replace(fine, changes=(replace(found[0], base=found[0].base / 20),))
     assert coarse.exit_code == 0
@@ -384,7 +390,7 @@ def test_refused(tmp_path: Path) -> None:
 def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base, head = folders(tmp_path)
     found = compare_results(base, head)
-    page = comparison_markdown(found)
+    page = page_of(found)
     assert "worse" in page
     assert "| verdict | where | contender |" in page
     assert json.loads(json.dumps(comparison_json(found), allow_nan=False))["exit_code"] == 1
@@ -436,5 +442,5 @@ def test_the_head_says_which_way(about: tuple[ChangeSubject, ...], head: str, cl
     assert columns_of(changes)[5] == head
     assert len(columns_of(changes)) == len(cells_of(changes[0]))
     assert clause in how_to_read(changes)
-    page = comparison_markdown(Comparison("b", "h", tuple(changes), "0", 0.01))
-    assert page.index(clause) < page.index(f"| {head} |")
+    page = page_of(Comparison("b", "h", tuple(changes), "0", 0.01))
+    assert page.index(clause) > page.index(f"| {head} |".replace("[", "\\[").replace("_", "\\_")) > 0
