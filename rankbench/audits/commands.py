@@ -29,7 +29,8 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 
 
 @click.command(
-    cls=SectionedCommand, sections={"Which votes": f"{READING} {FILTER}", "Which model": "method", "How shown": FILES}
+    cls=SectionedCommand,
+    sections={"Which votes": f"{READING} {FILTER}", "Which model": "method", "How shown": f"everything {FILES}"},
 )
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
 @method_option("Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.")

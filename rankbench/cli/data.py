@@ -47,9 +47,7 @@ def list_datasets() -> Answer:
         here = "simulated" if cls.simulated else _state(card)
         rows.append({"name": name, **facts, "restricted": bool(card and card.restricted), **counts, "here": here})
     shown = [(r["name"], r["here"], f"{r['queries']:,}" if r["queries"] else "any", r["title"]) for r in rows]
-    usable = sum(row["here"] in ("yes", "simulated") for row in rows)
-    said = f"{usable} of {count_text(len(rows), 'data set')} can be used now."
-    return Answer({"datasets": rows}, said, [Table(("data set", "here", "queries", "what"), shown)])
+    return Answer({"datasets": rows}, tables=[Table(("data set", "here", "queries", "what"), shown)])
 
 
 def _state(card: Card | None) -> str:

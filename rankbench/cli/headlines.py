@@ -46,8 +46,8 @@ def _best(table: pl.DataFrame, name: str) -> list[str]:
 
 
 def _highest(best: Sequence[str], among: str, what: str = "highest score") -> str:
-    shared = len(best) > 1
-    return f"{first_of(best, _NAMED)} {'share' if shared else 'has'} the {what} of {among}"
+    names = " and ".join(best) if len(best) == _NAMED else first_of(best, _NAMED)
+    return f"{names} {'share' if len(best) > 1 else 'has'} the {what} of {among}"
 
 
 def _certain(best: Sequence[str], first: Sequence[str], among: str, data: str, what: str = "highest score") -> str:
