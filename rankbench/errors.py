@@ -77,7 +77,7 @@ def option(name: str, value: object = "") -> str:
 
 
 def options(**values: str) -> str:
-    """Return several options as their user writes them side by side: see `option`."""
+    """Return several options side by side, as users write them: see `option`."""
     return (", " if _style is _keyword else " ").join(option(name, value) for name, value in values.items())
 
 
@@ -143,7 +143,7 @@ class InputError(RankbenchError, ValueError):
         column: str | int | None = None,
         shown: Callable[[str], str] = str,
     ) -> Self:
-        """Return the same error at a place, with its message as `shown` returns it."""
+        """Return the same error at a place, with its message changed by `shown`."""
         found = type(self).__new__(type(self))
         found.__dict__.update(self.__dict__)
         InputError.__init__(found, shown(self.message), path=path, row=row, column=column)

@@ -89,14 +89,14 @@ class PenalizedAggregator(ControlledAggregator):
 
     @abstractmethod
     def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
-        """Return the fit to counts; Newton's method begins at scores that are given, but with Firth's penalty."""
+        """Return the fit to counts; Newton's method begins at given scores, except with Firth's penalty."""
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by Newton's method on the pairs; see `fitted`."""
         return self.fitted(counts).scores
 
     def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the same, with Newton's method started at scores that may be near."""
+        """Return the same, with Newton's method started at scores nearby."""
         try:
             return self.fitted(counts, scores).scores
         except ContenderDiverged:  # they were not near: chances of 0 and 1 have no curvature to go by
@@ -184,7 +184,7 @@ class BradleyTerry(PenalizedAggregator):
     def error_draws(
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None, seed: int
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield normal errors of the scores with the covariance of the sandwich, about; see `sandwich_draws`."""
+        """Yield normal errors of the scores with about the covariance of the sandwich; see `sandwich_draws`."""
         fit = PairFit(scores, self.scales(counts), self.strength())
         pseudo = pseudo_votes(counts, fit) if self.penalty == "firth" else None
         return sandwich_draws(fit, counts if clusters is None else clusters, pseudo, seed)

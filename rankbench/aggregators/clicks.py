@@ -87,7 +87,7 @@ class PositionCorrected(CompiledClicks):
         return 0.0, None
 
     def observed(self, selections: Selections) -> NDArray[np.bool_]:
-        """Return which positions shown have clicks in some list, shape (P,)."""
+        """Return whether a position has clicks in some list, shape (P,)."""
         positions = positions_of(selections)
         return np.isin(positions, positions[selections.clicked])
 

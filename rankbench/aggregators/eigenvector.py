@@ -76,7 +76,7 @@ class PageRank(CountAggregator):
     damping: float = Field(default=0.85, ge=0, le=0.999, description="Probability to follow a loss, d.")
 
     def bounds(self) -> tuple[float, None]:
-        """Return 1 - d, which every item has from walkers that go anywhere, and no largest score."""
+        """Return 1 - d, the share of an item that random jumps alone reach, and no largest score."""
         return 1 - self.damping, None
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
@@ -103,7 +103,7 @@ Scale = Literal["ratio", "log"]
 def on_scale(
     logs: NDArray[np.float64], scale: Scale, component: NDArray[np.int64] | NDArray[np.int32] | None = None
 ) -> NDArray[np.float64]:
-    """Normalize scores that are determined up to a factor.
+    """Normalize scores that are unique up to a factor.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ CLEAR = 1e-4
 
 
 def answer_question(asked: Question, seconds: float, laws: int | None, law: Law | None) -> Certificate:
-    """Decide the law that is given, or search.
+    """Decide the given law, or search.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _counts(asked: Question, tried: _Tried, widely: bool) -> dict[str, Any]:
 
 
 def _small(asked: Question, law: Law, searched: dict[str, Any]) -> Certificate:
-    """Return the certificate of a violation, of a law made easy to follow if that one violates too."""
+    """Return the certificate of a violation, by a law made easy to follow if that one violates too."""
     small = _smallest(asked, law)
     decided = asked.decide(small)
     if decided[0].verdict not in ("VIOLATION", "VIOLATION_BOUNDARY"):

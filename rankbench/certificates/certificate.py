@@ -254,7 +254,7 @@ class Certificate:
         Path(path).write_bytes(self.to_bytes())
 
     def accepted(self) -> Certificate:
-        """Return this certificate if the checker accepts it: the search does not vouch for itself.
+        """Return this certificate if the checker accepts it.
 
         Raises
         ------

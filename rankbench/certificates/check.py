@@ -92,7 +92,7 @@ def check_file(path: Path | str) -> Checked:
 
 
 def check(content: bytes) -> Checked:
-    """Check a certificate, whatever it holds.
+    """Check a certificate of any contents.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def _bag(law_: Any) -> list[tuple[str, Fraction]]:
 
 
 def printable(text: str) -> str:
-    """Return a text whose line ends, control characters and broken ones are written out."""
+    """Return a text with line ends, control characters and broken characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

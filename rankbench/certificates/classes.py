@@ -48,7 +48,7 @@ class ClassDecision:
     left: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the proofs as a certificate has them."""
+        """Return the proofs in a certificate's form."""
         proofs = [
             {"part": part, "alpha": [str(a) for a in alpha], "multipliers": [str(y) for y in multipliers]}
             for part, alpha, multipliers in self.proofs

@@ -46,12 +46,12 @@ class Law:
         return total
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return mu as a certificate has it."""
+        """Return mu in a certificate's form."""
         return [{"weight": str(weight), "structure": written_structure(s)} for weight, s in self.support]
 
 
 def written_structure(structure: ExactScores | ExactGraph) -> Any:
-    """Return a structure as a certificate has it: a list of scores, or ``{"1>2": weight}``."""
+    """Return a structure in a certificate's form: a list of scores, or ``{"1>2": weight}``."""
     if isinstance(structure, Mapping):
         return {f"{i + 1}>{j + 1}": str(w) for (i, j), w in sorted(structure.items())}
     return [str(score) for score in structure]

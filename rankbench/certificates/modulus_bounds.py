@@ -171,7 +171,7 @@ class Facet:
         return max(0.0, self.risks.least(law, self.order)[0] - self._learn(law))
 
     def _learn(self, law: Vector) -> float:
-        """Return the least risk of a law, and let the scores bound that of others."""
+        """Return the least risk of a law, and bound other laws' risks by the scores."""
         value, alpha = self.risks.least(law, None)
         risk = self.risks.values(alpha)[0]
         while not risk.max() < LARGEST:
@@ -192,7 +192,7 @@ class Facet:
         return [] if found.x is None else [_shares(found.x)]
 
     def solve(self, risk: Vector, eps: float, enough: float, law: Vector) -> Vector:
-        """Look for a line that the excess of scores with this risk is not below, whatever the law; return a law.
+        """Search a line below the excess of scores with this risk for all laws; return a law.
 
         The line is best at `eps`, unless it reaches `enough` there, or the law's excess does not.
         """
@@ -302,7 +302,7 @@ class Box:
         return law
 
     def points(self) -> list[tuple[float, float]]:
-        """Return the corners of a convex function of the true excess, at least 0, that the excess is not below."""
+        """Return the corners of a convex lower bound, at least 0, on the excess as a function of the true excess."""
         return lower_hull(point for lines in self.lines for point in proved_points(lines, self.facet.end))
 
     def halves(self) -> list[Box]:

@@ -70,7 +70,7 @@ def _surrogate(content: Mapping[str, Any], order: tuple[int, ...], name: str) ->
 
 
 def _stated(content: Mapping[str, Any]) -> ExactSurrogate:
-    """Return the risk that a certificate writes down, as the checker reads it."""
+    """Return a certificate's risk, as the checker reads it."""
     read = [Phi(written) for written in content["phis"]]
     phis = [ConvexPhi(tuple((end, tuple(c)) for end, c in phi.pieces), phi.text, phi.infimum) for phi in read]
     risk = read_risk(content["risk"], content["items"], len(phis))
@@ -130,7 +130,7 @@ def _subtitle(certificate: Certificate) -> str:
 
 
 def _draw_graph(axes: Axes, law: Law, alpha: Sequence[Fraction]) -> None:
-    """Draw who leads whom on average, on a circle, item 1 at the top."""
+    """Draw the mean leads between items, on a circle, item 1 at the top."""
     m = law.items
     at = [(math.sin(2 * math.pi * i / m), math.cos(2 * math.pi * i / m)) for i in range(m)]
     axes.set_axis_off()

@@ -140,7 +140,7 @@ def widened(law: Law, noise: NoiseClass, judge: Judge) -> Law:
 
 
 def smaller(law: Law, noise: NoiseClass, judge: Judge, merge: bool) -> Law:
-    """Return a law that a person can follow: few structures, small whole weights, and still a gap.
+    """Return a law that is easy to follow: few structures, small whole weights, and still a gap.
 
     Parameters
     ----------

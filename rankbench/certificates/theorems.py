@@ -116,7 +116,7 @@ def _differentiable(phi: ConvexPhi) -> bool:
 
 
 def theorem_to_json(name: str) -> dict[str, Any]:
-    """Return a theorem as a certificate has it; Lemma 14 with its proofs.
+    """Return a theorem in a certificate's form; Lemma 14 with its proofs.
 
     Where i leads k by ``d_ik``, ``b_i - b_k`` is ``2 d_ik`` and, summed over third items j, ``d_ij - d_kj``. That
     none of these is below 0 is proved by infeasible linear inequalities, wherever j stands.

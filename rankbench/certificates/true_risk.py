@@ -87,7 +87,7 @@ class TrueLoss:
         return 1 - sum((gained[i] * d for i, d in zip(order, self.table, strict=True)), Fraction(0)) / best
 
     def to_json(self) -> dict[str, Any]:
-        """Return the loss as a certificate has it."""
+        """Return the loss in a certificate's form."""
         if isinstance(self.loss, PairwiseDisagreement):
             return {"name": "pairwise", "normalize": self.loss.normalize}
         table = [str(d) for d in self.table]
@@ -157,7 +157,7 @@ class Aggregated:
     k: float = math.inf
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as a certificate has it."""
+        """Return it in a certificate's form."""
         return {"name": str(self.aggregator), "k": "inf" if math.isinf(self.k) else int(self.k)}
 
 
@@ -291,7 +291,7 @@ def setting_of(seen: Law) -> Setting:
 
 
 def risk_to_json(risk: ExactSurrogate, phis: tuple[ConvexPhi, ...]) -> dict[str, Any]:
-    """Return a sum as a certificate has it."""
+    """Return a sum in a certificate's form."""
     terms = [
         {
             "factor": str(term.factor),
@@ -317,7 +317,7 @@ def parts_to_json(exact: ExactRisk) -> list[dict[str, Any]]:
 
 
 def phi_to_json(phi: ConvexPhi) -> dict[str, Any]:
-    """Return a phi as a certificate has it."""
+    """Return a phi in a certificate's form."""
     if phi.pieces:
         pieces: list[dict[str, Any]] = []
         for end, coefficients in phi.pieces:

@@ -123,7 +123,7 @@ def _out_of_the_way(destination: Path) -> Path:
 
 @contextmanager
 def _writing(destination: Path) -> Iterator[None]:
-    """Name the destination if it cannot be written, as on a full disk."""
+    """Add the destination to errors of writing, as on a full disk."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -159,7 +159,7 @@ def fetch(card: Card, *, accept_license: bool = False) -> Path:
 
 
 def _download(url: str, sha256: str, path: Path, card: Card) -> None:
-    """Fetch one file; it appears under its name only if its sum is right."""
+    """Fetch one file; it gets its name only if its sum is right."""
     import pooch
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -250,7 +250,7 @@ def _found(looked: _Looked, moments: int, m: int) -> list[tuple[int, int, float,
 
 
 def _tested(looked: _Looked, aside: NDArray[np.bool_], moments: int) -> tuple[NDArray[np.float64], ...]:
-    """Return of each moment and item |t| (nan: not known), its freedom, the change, and the shares of wins.
+    """Return |t| of each moment and item (nan: unknown), its degrees of freedom, the change, and the shares of wins.
 
     Those are shares before and after the moment. Each has the shape (moments, m); votes on items that are put aside do
     not count.

@@ -334,7 +334,7 @@ def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
 
 
 def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool = True) -> Findings:
-    """Look at the first `LOOKED_AT` votes of a log; at position-biased judges only where these are all.
+    """Look at the first `LOOKED_AT` votes of a log; at position-biased judges only if these are all.
 
     Parameters
     ----------

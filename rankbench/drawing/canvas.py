@@ -238,7 +238,7 @@ def _line_over_ticks(axes: Axes, axis: LogAxis, line: Line, title: str, style: L
 
 
 def _level(axes: Axes, level: Level, title: str, style: Look) -> None:
-    """Draw a value that has no place on the horizontal axis: markers at the edges, where no points are."""
+    """Draw a value without a place on the horizontal axis: markers at the edges, where no points are."""
     across = axes.get_yaxis_transform()
     axes.plot(
         [0, 0.02, 0.98, 1], [level.value] * 4, color=style.color, linestyle=style.dashes, marker=style.marker,
@@ -335,7 +335,7 @@ class TitledDrawing(NamedTuple):
     made: Callable[[], Canvas] | None = None
 
     def canvas(self) -> Canvas:
-        """Return the figure as matplotlib has it."""
+        """Return the figure as a matplotlib figure."""
         return self.made() if self.made else titled_canvas(self.drawing, self.title)
 
 

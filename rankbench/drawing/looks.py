@@ -121,7 +121,7 @@ def gray(index: int) -> Look:
 
 
 def safe(text: str) -> str:
-    """Return text from outside as matplotlib shows it: no mathematics, and in the legend."""
+    """Return a text escaped for matplotlib: no mathematics, and shown in the legend."""
     words = one_line(text).replace("$", r"\$")
     return f" {words}" if words.startswith("_") else words
 
@@ -206,7 +206,7 @@ ON_PAPER = FileForms(
 
 @contextmanager
 def styled(settings: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
-    """Draw with our settings, whatever the user's are; theirs are put back."""
+    """Draw with rankbench's settings, and restore the user's."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -232,7 +232,7 @@ def render(figure: Canvas, forms: FileForms = ON_SCREEN) -> dict[str, bytes]:
 
 @contextmanager
 def _laid_out(figure: Canvas) -> Iterator[None]:
-    """Put everything in its place, where it stays; later the figure may be laid out again."""
+    """Lay out a figure, and keep the layout while the context lasts."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     engine, canvas = figure.get_layout_engine(), figure.canvas

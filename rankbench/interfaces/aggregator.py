@@ -84,7 +84,7 @@ class Aggregator(Component):
 
     @classmethod
     def defect(cls) -> str:
-        """Return which base fits the methods of the class, if it has another; see `Component.defect`."""
+        """Return a hint to the base that fits the methods of the class, if another one; see `Component.defect`."""
         bases = {"from_counts": CountAggregator, "aggregate": ComparisonAggregator, "from_labels": LabelAggregator}
         for method, base in bases.items():
             if hasattr(cls, method) and not issubclass(cls, base):
@@ -171,7 +171,7 @@ class CountAggregator(ComparisonAggregator):
 
     @classmethod
     def defect(cls) -> str:
-        """Return that the class has two formulas, or half a capability, if it has; see `Component.defect`."""
+        """Return an error text for a class with two formulas, or half a capability; see `Component.defect`."""
         if hasattr(cls, "covariance") and not hasattr(cls, "prefers_covariance"):
             return "it defines covariance; define prefers_covariance too, whether intervals by covariance are better"
         if cls.aggregate is not CountAggregator.aggregate:
@@ -183,7 +183,7 @@ class CountAggregator(ComparisonAggregator):
 
     @abstractmethod
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
-        """Make scores of a log's sums by pair, shape (m,), however long the log is.
+        """Make scores of a log's sums by pair, shape (m,).
 
         Parameters
         ----------

@@ -332,7 +332,7 @@ def printable(text: str) -> str:
 
 
 def failed(cell: str, error: Exception) -> CellResult:
-    """Return the result of a contender that went wrong: diverged, skipped (it does not fit), or an error."""
+    """Return the result of a contender's error: diverged, skipped (it does not fit), or failed."""
     if isinstance(error, ContenderDiverged):
         return CellResult(cell, "diverged", str(error))
     if isinstance(error, SpecError):

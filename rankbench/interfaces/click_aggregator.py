@@ -39,7 +39,7 @@ class ClickModel:
     stops: bool
 
     def probabilities(self, selections: Selections, item_offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        r"""Return the chance that each position shown is the one selected.
+        r"""Return the chance that each shown position is the selected one.
 
         With :math:`x_j` the product of score and examination at position j, within [0, 1],
         :math:`x_j \prod_{l<j} (1 - x_l)` for a user who stops, else

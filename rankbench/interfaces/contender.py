@@ -78,7 +78,7 @@ class Contender:
 
 
 def sees_truth(component: Component) -> bool:
-    """Return whether a component, or one in it, declares that it looks at the labels that contenders are judged by."""
+    """Return whether a component, or one in it, declares that it sees the labels that judge contenders."""
     inner = (getattr(component, attribute) for attribute in component.attributes().values())
     return bool(getattr(component, "needs_truth", False)) or any(
         sees_truth(value) for value in inner if isinstance(value, Component)

@@ -96,7 +96,7 @@ class CovariateVotes:
         )
 
     def counts(self) -> PairCounts:
-        """Return the sums by pair, whatever the covariates are."""
+        """Return the sums by pair, without covariates."""
         return self.numbered()[0]
 
     def numbered(self) -> tuple[PairCounts, NDArray[np.int32]]:
@@ -273,7 +273,7 @@ class ControlledAggregator(CountAggregator, CovariateAggregator):
 
 
 def sees_covariates(component: Component) -> TypeGuard[CovariateAggregator]:
-    """Return whether a component is an aggregator that is to be shown covariates."""
+    """Return whether a component is an aggregator of votes with covariates."""
     if isinstance(component, ControlledAggregator):
         return component.control
     return isinstance(component, CovariateAggregator)

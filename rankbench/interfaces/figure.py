@@ -80,7 +80,7 @@ class RaceResults:
 
     @property
     def racing(self) -> tuple[ArmResults, ...]:
-        """Those that are compared."""
+        """The contenders that are compared."""
         return tuple(arm for arm in self.arms if arm.racing)
 
 

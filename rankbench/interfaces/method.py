@@ -25,7 +25,7 @@ class Model(Component):
 
     @abstractmethod
     def features(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Map features, shape (N, d), to the coordinates theta lives in, shape (N, d')."""
+        """Map features, shape (N, d), to theta's coordinates, shape (N, d')."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class Penalty:
 
     @property
     def parts(self) -> frozenset[PenaltyName]:
-        """Names of the parts that do something."""
+        """Names of the parts that have an effect."""
         doing: dict[PenaltyName, bool] = {
             "l2": self.l2 > 0,
             "l1": self.l1 > 0,
@@ -192,7 +192,7 @@ class Penalty:
 
     @property
     def rest(self) -> Penalty:
-        """The penalty without its l2 part, which problems have in them."""
+        """The penalty without its l2 part, which problems include."""
         return replace(self, l2=0.0)
 
     @property

@@ -132,7 +132,7 @@ class Fact:
     because: str = ""
 
     def tells(self, value: float) -> bool:
-        """Return whether a value is worth telling; nan is not."""
+        """Return whether a value is worth showing; nan is not."""
         return value > self.above and (self.below is None or value < self.below)
 
 

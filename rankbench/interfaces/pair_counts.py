@@ -115,7 +115,7 @@ class PairCounts:
     def from_cells(
         cls, items: list[str], pairs: ComparedPairs, cells: NDArray[np.float64], judgments: int, weighted: bool
     ) -> PairCounts:
-        """Return sums that are known; pairs of no weight stay.
+        """Return given sums; pairs of no weight stay.
 
         Parameters
         ----------

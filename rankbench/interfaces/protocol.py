@@ -334,7 +334,7 @@ class Protocol(Component):
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays that `pack` put under a prefix, by their own names."""
+    """Return the arrays packed under a prefix, by their own names."""
     start = f"{prefix}."
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 

@@ -225,7 +225,7 @@ MOST_IMPLIED = 200_000_000
 
 
 def check_implied(orders: Orders) -> None:
-    """Refuse ballots that imply more comparisons than memory has room for, before any is made.
+    """Raise if ballots imply more comparisons than memory has room for, before any is made.
 
     Parameters
     ----------

@@ -252,7 +252,7 @@ class Loss(Component):
     def bayes_risk(
         self, structures: NDArray[np.float64], probabilities: NDArray[np.float64] | None = None
     ) -> BayesRisk:
-        """Return the least expected loss of one query, whatever alpha, where the law of s is known.
+        """Return the least expected loss of one query over all alpha, where the law of s is known.
 
         The excess risk of a contender is its loss beyond that. Unless a loss knows better, all
         orders are tried, of at most 8 items; where ties are averaged over, none of them is
@@ -280,7 +280,7 @@ class Loss(Component):
         return None
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
-        """Return a compiled form (`RANKED`) and its cutoff, if the loss looks at the top 16 at most, or None.
+        """Return a compiled form (`RANKED`) and its cutoff, if the loss depends on the top 16 at most, or None.
 
         `rankbench.losses.evaluate.evaluate_all` computes several of them with one sort.
         """

@@ -190,7 +190,7 @@ class TableKind(Component):
         return table.with_columns(pl.concat_str(pl.lit(f"{name}/"), QUERY).alias(QUERY))
 
     def as_judgments(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the judgments that rows are, in the columns of a built-in kind; the table itself if it has these.
+        """Return the judgments in rows, in the columns of a built-in kind; the table itself if it has these.
 
         Parameters
         ----------

@@ -118,7 +118,7 @@ class RawTable:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Name the file where Polars cannot read it."""
+        """Add the file to errors of Polars."""
         try:
             yield
         except UNREADABLE as error:
@@ -145,7 +145,7 @@ class RawTable:
         return error.placed(*self.place(row + 1), error.column)
 
     def place(self, row: int | None) -> tuple[Path | str | None, int | None]:
-        """Return the file and the row there, as errors name them, of a row of the table from 1."""
+        """Return the file and the row in it, for errors, of a row of the table from 1."""
         if row is None or self.locate is None:
             return self.path, None if row is None else self.header + row
         return self.locate(row)

@@ -32,7 +32,7 @@ EXACT = 14
 
 
 def best_order(graph: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
-    """Return an order of the items with (nearly) the least disagreement (10), and how far it may be from it.
+    """Return an order of the items with (nearly) the least disagreement (10), and a bound on its gap.
 
     Only items on common cycles of the majority graph compete: its strongly connected
     components follow one another without contradicting any majority. Components of at most

@@ -129,7 +129,7 @@ def pair_counts(run: SortedPairs, items: list[str], judgments: int, weighted: bo
 
 
 def checked_sums(counts: PairCounts) -> PairCounts:
-    """Return counts whose sums of weights can be computed with.
+    """Return counts whose sums of weights can be computed without overflow or loss.
 
     Raises
     ------

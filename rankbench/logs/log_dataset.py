@@ -156,5 +156,5 @@ def read_by(dataset: Dataset) -> list[Component]:
 
 
 def suite_of(dataset: Dataset) -> str:
-    """Return the suite that asks which method suits a log."""
+    """Return the suite that compares methods on a log."""
     return default_of(table_kind(dataset.table), "suite")

@@ -113,7 +113,7 @@ KeptVotes = tuple[pl.LazyFrame, float, float, list[str]]
 
 
 def _votes(frame: pl.LazyFrame, keep: Filter, weight: pl.Expr, own: pl.Expr) -> KeptVotes:
-    """Return the votes on items that are kept, of judges that are: of ``own`` rows."""
+    """Return the votes on kept items, of kept judges: of ``own`` rows."""
     rows = frame.select("winner", "loser", votes=weight, left=pl.when(own).then(weight).otherwise(0.0))
     pairs = rows.group_by("winner", "loser").sum().sort("winner", "loser").collect(engine="streaming")
     _check_known("item", keep.without, pl.concat([pairs["winner"], pairs["loser"]]).unique())
@@ -134,7 +134,7 @@ def _of_items(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ballots(frame: pl.LazyFrame, keep: Filter, weight: pl.Expr, own: pl.Expr) -> KeptVotes:
-    """Return the ballots of judges that are kept, without the items that are not; none that names no other."""
+    """Return the ballots of kept judges, without other items; ballots that name no kept item are dropped."""
     item = pl.element()
     named = frame.select(own=own, votes=weight, item=pl.col("ranking").list.eval(item.explode(empty_as_null=False)))
     sums = named.explode("item", empty_as_null=False).group_by("item").agg(pl.col("votes").filter("own").sum())
@@ -155,7 +155,7 @@ def _ballots(frame: pl.LazyFrame, keep: Filter, weight: pl.Expr, own: pl.Expr) -
 
 
 def _check_known(noun: str, asked: Iterable[str], known: pl.Series) -> None:
-    """Refuse a name that the log does not have."""
+    """Raise for a name that the log does not have."""
     there = set(known)
     for name in asked:
         if name not in there:

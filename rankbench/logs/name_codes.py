@@ -56,7 +56,7 @@ class CategoryCodes:
         return column.cat.to(self.dtype).cast(pl.String)
 
     def restart(self) -> None:
-        """Forget the codes that were given: the next batch begins a part of the log that is counted by itself."""
+        """Forget all codes: the next batch begins a part of the log that is counted by itself."""
         self.number[:] = -1
         self.count = 0
 

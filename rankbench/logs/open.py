@@ -119,7 +119,7 @@ _TOLD = re.compile(":(?=(?:reader|columns)=)")
 
 
 def log_at(path: Path, columns: str = "", reader: str | Spec = "") -> LogDataset:
-    """Return the table in a file, whatever is in it.
+    """Return the table in a file of any kind.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def is_data_set(log: str) -> bool:
 
 
 def named_file(text: str, columns: str = "", reader: str = "") -> LogDataset | None:
-    """Return the file that a text names; None if it names none, or one that is not there.
+    """Return the file that a text names; None if it names none, or a missing one.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def own_log(log: str, *, columns: str = "", reader: str = "", keep: Filter = NO_
 
 
 def _judged(found: _Dataset) -> _Dataset:
-    """Return a data set; refuse one without judgments."""
+    """Return a data set; raise for one without judgments."""
     if not suite_of(found):
         path = found.path if isinstance(found, LogDataset) else None
         own = isinstance(found, LogDataset) and not isinstance(found.log, Dataset)

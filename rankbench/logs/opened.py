@@ -161,7 +161,7 @@ class OpenedLog:
         return self.raw.opened(with_told(self.asked, role, name), self.keep)
 
     def judged(self) -> OpenedLog:
-        """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
+        """Return the log of the judgments in its rows: see `TableKind.as_judgments`."""
         kind, frame = judgments_of(self.table, self.frame)
         return self if frame is self.frame else replace(self, table=kind, frame=frame, parquet=None)
 
@@ -340,5 +340,5 @@ def _nameless(column: str, schema: pl.Schema) -> pl.Expr:
 
 
 def _some(raw: pl.LazyFrame, fact: pl.Expr) -> bool:
-    """Return whether something is so in a row."""
+    """Return whether a condition holds in some row."""
     return not raw.filter(fact).head(1).collect(engine="streaming").is_empty()

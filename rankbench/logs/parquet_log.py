@@ -48,7 +48,7 @@ class LogRows:
     reading: Reading | None
 
     def unreadable(self) -> str | None:
-        """Return the first file that is not here, or is not the one that was meant."""
+        """Return the first file that is missing here, or differs from the original."""
         for path, size, _, _ in self.files:
             try:
                 if os.stat(path).st_size != size:

@@ -220,7 +220,7 @@ class Tree(Generic[T]):
         self.sums.append((level, term))
 
     def total(self) -> T:
-        """Return the sum of all terms, one at least."""
+        """Return the sum of all terms, at least one."""
         _, result = self.sums.pop()
         while self.sums:
             result = self.join(self.sums.pop()[1], result)

@@ -182,7 +182,7 @@ class LogStream:
         return piece, judges
 
     def nameless(self, *columns: str) -> InputError:
-        """Return the error for the first row that has no name in one of some columns; see `all_named`."""
+        """Return the error for the first row without a name in one of some columns; see `all_named`."""
         rows = self.frame.select(pl.col(list(columns)).cast(pl.String)).with_row_index("row", offset=self.first + 1)
         wrong = (pl.col(list(columns)) == "") | pl.col(list(columns)).str.contains("\0", literal=True)
         row, *names = rows.filter(pl.any_horizontal(wrong)).head(1).collect().row(0)
@@ -202,7 +202,7 @@ class LogStream:
 
 
 def all_named(names: Iterable[str]) -> bool:
-    """Return whether no name is empty, or has the character 0 in it."""
+    """Return whether all names are nonempty, without the character 0 in them."""
     return not any(name == "" or "\0" in name for name in names)
 
 

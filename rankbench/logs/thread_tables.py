@@ -27,7 +27,7 @@ class SortedPairs:
     cells: NDArray[np.float64]
 
     def padded(self, m: int) -> SortedPairs:
-        """Return the run as one of m items, at least as many as its pairs name."""
+        """Return the run as one of m items, which include all items of its pairs."""
         if len(self.starts) > m + 1:
             return SortedPairs(self.starts[: m + 1], self.high, self.cells)
         more = m + 1 - len(self.starts)
@@ -61,7 +61,7 @@ def merged_runs(runs: list[SortedPairs], m: int, cells: int) -> SortedPairs:
 
 
 def relabelled_run(run: SortedPairs, rank: NDArray[np.int32]) -> SortedPairs:
-    """Return the run whose item i is called ``rank[i]``; `rank` is a permutation."""
+    """Return the run with item i renumbered to ``rank[i]``; `rank` is a permutation."""
     from rankbench.logs.kernels.runs import relabel
 
     if (np.diff(rank) == 1).all():
@@ -225,7 +225,7 @@ class ThreadShare:
             self.dense = None
 
     def run(self) -> SortedPairs:
-        """Return the sums of all that was counted."""
+        """Return the sums of all counted judgments."""
         self._put_away()
         runs = self.done
         if self.sorter is not None:

@@ -110,7 +110,7 @@ class Votes:
         return bool((self.weights == 1).all())
 
     def order_note(self) -> str:
-        """Return a remark on the order of the votes, for readers of a sequential method; empty: none."""
+        """Return a note on the order of the votes, for readers of a sequential method, or ``""``."""
         if self.undated:
             return f"{self.undated:,} of {self.count:,} votes have no time: {_AS_READ} of all"
         if self.times is None:
@@ -243,7 +243,7 @@ def in_log_order(comparisons: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def load_votes(comparisons: pl.LazyFrame) -> Votes:
-    """Load a table of comparisons; memory is that of numbers, whatever names are like.
+    """Load a table of comparisons; memory does not depend on the length of names.
 
     Parameters
     ----------

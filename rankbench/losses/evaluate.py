@@ -150,7 +150,7 @@ def _ranked(
 
 
 def _writable(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the array as kernels take it; one that may not be written to is copied."""
+    """Return the array for kernels; a read-only one is copied."""
     return np.require(array, np.float64, ["C", "W"])
 
 

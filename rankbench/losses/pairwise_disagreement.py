@@ -79,7 +79,7 @@ class PairwiseDisagreement(Loss):
     def bayes_risk(
         self, structures: NDArray[np.float64], probabilities: NDArray[np.float64] | None = None
     ) -> BayesRisk:
-        """Return the Bayes risk: the loss is linear in Y, so that it is that of the mean graph.
+        """Return the Bayes risk: as the loss is linear in Y, that of the mean graph.
 
         Exact where no more than 14 items share cycles of the mean difference graph, and so
         wherever it has no cycles, as under BTL (26); else between bounds. It is Kemeny's

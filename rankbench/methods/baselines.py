@@ -227,7 +227,7 @@ class LogOddsRegression(Method):
     l2: float = Field(default=1e-6, alias="lambda", gt=0, allow_inf_nan=False, description="Ridge penalty.")
 
     def order(self, n: int) -> int:
-        """Return k for n votes; a power that is a whole number but for rounding is that number."""
+        """Return k for n votes; a power that is whole up to rounding is rounded."""
         return max(1, math.ceil(math.pow(n, self.exponent) * (1 - 1e-12)))
 
     @abstractmethod

@@ -69,7 +69,7 @@ class PairRisk(Method):
 
     @classmethod
     def fit_path(cls, block: Block, points: Sequence[Self]) -> list[Fitted]:
-        """Fit contenders that differ in lambda alone, each from where the one before ended.
+        """Fit contenders that differ in lambda alone, each started at the previous solution.
 
         Parameters
         ----------

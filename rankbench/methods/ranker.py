@@ -397,7 +397,7 @@ def _seed(random_state: object) -> int:
 
 
 def _chosen(queries: Queries) -> NDArray[np.int64]:
-    """Return the queries that have an order to learn or judge, with a warning where some have none."""
+    """Return the queries that have an order to learn or judge, with a warning if some have none."""
     chosen = usable(queries)
     if not len(chosen):
         raise ValueError(

@@ -31,7 +31,7 @@ def _column_names(X: Any) -> list[Any]:
 
 
 def without_queries(X: Any, query: str | None) -> Any:
-    """Return a frame without the column of queries, where it has it."""
+    """Return a frame without its column of queries, if any."""
     names = _column_names(X) if query else []
     if query not in names:
         return X
@@ -109,7 +109,7 @@ def _query_names(qid: ArrayLike, n: int) -> list[Hashable]:
 
 
 def warn_of_query_features(x: NDArray[np.float32], qid: ArrayLike | None) -> None:
-    """Warn where a column of X holds the numbers of the queries, and so is a feature by mistake."""
+    """Warn if a column of X holds the numbers of the queries, and so is a feature by mistake."""
     of = np.asarray(qid)
     if of.dtype.kind not in "iuf" or (of == of.flat[0]).all():
         return

@@ -54,7 +54,7 @@ class HingeRisk:
         self.wanted = np.ones(len(shares)) + (0.0 if offsets is None else offsets)
 
     def path(self, l2s: Iterable[float], tolerance: float, steps: int) -> list[Fit]:
-        """Minimize for each l2 in turn, each from where the one before ended.
+        """Minimize for each l2 in turn, each started at the previous solution.
 
         Parameters
         ----------

@@ -137,7 +137,7 @@ class _Factor:
                 self._ridge = max(10 * self._ridge, least)
 
     def firmer(self) -> bool:
-        """Raise the diagonal, so that steps are shorter and nearer to the gradient; False if that was done enough.
+        """Increase the diagonal, so that steps are shorter and nearer to the gradient; False at the largest increase.
 
         Where phi is straight at all margins, as a smooth hinge at theta = 0, the Hessian knows no length of a step.
         """

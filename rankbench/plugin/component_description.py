@@ -153,7 +153,7 @@ def has_compiled_form(cls: type[Component]) -> bool | None:
 
 
 def _overrides(cls: type[Component], method: str) -> bool:
-    """Return whether a method is another one than that of the outermost class that has it."""
+    """Return whether a method differs from that of the outermost class that has it."""
     declared = [vars(base)[method] for base in cls.__mro__ if method in vars(base)]
     return getattr(cls, method) is not declared[-1]
 

@@ -183,7 +183,7 @@ class _Loading:
             self.call_hooks(manager, plugin, registry)
 
     def call_hooks(self, manager: pluggy.PluginManager, plugin: object, registry: Registry) -> None:
-        """Call the plugin's hook by itself, so that one plugin that fails takes no other with it."""
+        """Call the plugin's hook by itself, so that a failing plugin does not affect others."""
         callers = manager.get_hookcallers(plugin) or []
         if not callers:
             self.causes.append(f"{self.entry.value!r} implements no hook; write {TWO_LINES}")
@@ -200,7 +200,7 @@ class _Loading:
                         self.add_all(implementation.function(), registry)
 
     def add_all(self, found: object, registry: Registry) -> None:
-        """Register each item by itself, so that one that fails takes no other with it."""
+        """Register each item by itself, so that a failing one does not affect others."""
         if not isinstance(found, list):
             self.causes.append(f"hook {HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
             return

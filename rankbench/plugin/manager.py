@@ -148,7 +148,7 @@ def written_class(base: Callable[..., C], name: str) -> type[C]:
 
 
 def check_contested(name: str, kind: str) -> None:
-    """Refuse a name that was written and that two distributions register for a kind (or ``suite``).
+    """Raise if two distributions register a written name for a kind (or ``suite``).
 
     Raises
     ------

@@ -260,7 +260,7 @@ class Registry:
         return (kind, name) in self._contested and self._contested[kind, name][1].distribution != OURSELVES
 
     def check_contested(self, name: str, kind: str = "") -> None:
-        """Refuse a name that two distributions register, for one kind (or ``suite``) or by default for any.
+        """Raise if two distributions register a name, for one kind (or ``suite``) or by default for any.
 
         Called for names that users write, so that a built-in component is not taken for a plugin's.
 

@@ -31,7 +31,7 @@ _LEVEL = 1e-12
 
 
 def directions(structure: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Return 1 where a structure puts i before j, -1 where after, 0 if it has them level, (m, m).
+    """Return 1 for pairs with i before j in a structure, -1 with i after j, 0 if level, (m, m).
 
     Scores are compared; of a weighted graph, the two edges of a pair. Differences below 1e-12 of
     the largest value are none.

@@ -84,7 +84,7 @@ class ClickPrediction(Protocol):
     mix: float = Field(default=0.001, gt=0, le=1, description="Share of the uniform distribution in predictions.")
 
     def misfit(self, contender: Component) -> str:
-        """Refuse aggregators that predict no clicks."""
+        """Raise for aggregators that predict no clicks."""
         if isinstance(contender, SelectionAggregator):
             return ""
         return f"{contender.kind} {contender.name!r} does not predict selections"

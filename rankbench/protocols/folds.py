@@ -134,7 +134,7 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str,
 
 
 def _check_times(total: NDArray[np.int64], decisive: NDArray[np.int64]) -> None:
-    """Refuse a log that cannot be cut in the order of time, or whose first sixth cannot be cut again."""
+    """Raise for a log that cannot be cut in the order of time, or whose first sixth cannot be cut again."""
     by_part = np.bincount(_in_order(total, FOLDS), decisive, FOLDS + 1)
     if not by_part.all():
         raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
@@ -256,7 +256,7 @@ def cut_groups(
 
 
 def _stretches(total: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Return the stretch of each time, given its number of votes: times that are never cut apart have one number.
+    """Return the stretch of each time, given its number of votes: times that are never separated have one number.
 
     There are at most `FOLDS` + 1 parts, and `INNER` cuts within the training part of each of `FOLDS` repetitions.
     """

@@ -231,7 +231,7 @@ def stretch_losses(forecasts: Forecasts, steps: Steps, losses: Sequence[str]) ->
 def _loss_of_votes(
     loss: str, choice: Choice, margins: NDArray[np.float64], outcome: NDArray[np.int8]
 ) -> NDArray[np.float64]:
-    """Return the loss of each vote: a share that is ordered the other way, or -log of the chance that it was given."""
+    """Return the loss of each vote: the misordered share, or -log of the predicted chance of the outcome."""
     from scipy.special import log_ndtr
 
     if loss == "disagreement":

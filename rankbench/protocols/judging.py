@@ -140,7 +140,7 @@ def own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
 
 
 def usable_scores(scores: NDArray[np.float64], items: int) -> NDArray[np.float64]:
-    """Return scores that are finite, one an item; raise `ContenderFailed` or `ContenderDiverged` for others."""
+    """Return scores, checked to be finite, one an item; raise `ContenderFailed` or `ContenderDiverged` otherwise."""
     if np.shape(scores) != (items,):
         raise ContenderFailed(f"scores have shape {np.shape(scores)}, not ({items},)")
     if not np.isfinite(scores).all():

@@ -67,7 +67,7 @@ class PairOutcomes:
 
     @property
     def decisive(self) -> float:
-        """Weight of all votes that someone won."""
+        """Weight of all decisive votes."""
         return float(self.won.sum() + self.lost.sum())
 
 
@@ -79,7 +79,7 @@ EQUAL = 1e-12
 
 
 def leveled(margins: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return margins, in place, with 0 where rounding alone separates two scores."""
+    """Return margins, in place, with 0 for differences by rounding alone."""
     margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(scores).max()))] = 0.0
     return margins
 

@@ -147,7 +147,7 @@ def _judged(steps: Steps, items: list[str], metrics: Sequence[str], cell: str, c
 
 
 def _learned(steps: Steps) -> int:
-    """Return the number of votes that methods learn from before the first one that is judged."""
+    """Return the number of votes that methods learn from before the first judged one."""
     return steps.votes_before(steps.tested.start)
 
 

@@ -258,13 +258,13 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
 
 
 def moments_of(votes: Votes) -> int:
-    """Return at how many moments, at most, a method is fitted again: the fewer, the more pairs were compared."""
+    """Return the largest number of refits of a method: fewer for more compared pairs."""
     pairs = len(votes.pairs()[0])
     return min(MOMENTS, max(FEWEST_MOMENTS, REFITTED_PAIRS // pairs))
 
 
 def stretch_names(times: pl.Series, steps: Steps) -> tuple[str, ...]:
-    """Return from when to when each stretch goes, given the times themselves, shape (T,)."""
+    """Return begin and end of each stretch, given the times themselves, shape (T,)."""
     begins = np.searchsorted(steps.blocks, np.arange(steps.count))
     ends = np.searchsorted(steps.blocks, np.arange(steps.count), side="right") - 1
     firsts, lasts = times.gather(begins).to_list(), times.gather(ends).to_list()

@@ -228,7 +228,7 @@ class Table1(Protocol):
         return draw_pairs(queries.labels, queries.offsets, users, n, self.sampling == "user", entropy)
 
     def _parts(self, prepared: Prepared, seed: int, repetition: int) -> list[_Part]:
-        """Return the three parts of a rotation, computing it if it was not made beforehand."""
+        """Return the three parts of a rotation, computed now unless made beforehand."""
         rated: dict[str, Any] = unpack(prepared.arrays, "ratings")
         run: dict[str, Any] = unpack(prepared.arrays, f"run-{repetition}")
         if not run:

@@ -125,7 +125,7 @@ class Trial:
     def _by_covariates(
         self, aggregator: CovariateAggregator, folds: Sequence[tuple[tuple[int, ...], int]]
     ) -> PairOutcomes:
-        """Return the votes of some parts with margins from scores and effects that have not seen them.
+        """Return the votes of some parts with margins from scores and effects of other parts.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class Trial:
         return PairOutcomes(margins, won, lost, tied, decided, decided + numbers[:, 2])
 
     def predicted(self, aggregator: Aggregator) -> PairOutcomes:
-        """Return the training votes with margins from scores that have not seen them."""
+        """Return the training votes with margins from scores of other parts."""
         if sees_covariates(aggregator):
             return self._by_covariates(aggregator, self.cut.inner)
         return _with_margins(self._inner, [self.scores(aggregator, learned) for learned, _ in self.cut.inner])

@@ -217,7 +217,7 @@ def aggregate(
 
 
 def ranked_log(log: Log, question: RankingQuestion) -> Aggregation:
-    """Rank a log as a question asks: see `aggregate`."""
+    """Rank a log by a question: see `aggregate`."""
     fitted = FittedQuestion.opened(log, question)
     found = RankedParts(fitted)
     effects, between = (pl.concat(some) if some else None for some in (found.effects, found.differences))

@@ -42,7 +42,7 @@ def expected_votes(
     items: NDArray[np.int64],
     squares: NDArray[np.float64] | None = None,
 ) -> PairCounts:
-    """Return as many votes on each pair, with as many ties, that go as is expected.
+    """Return the expected votes on each pair, with as many votes and ties.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def drawn_first(votes: PairCounts) -> tuple[float, ...]:
 
 
 def _by_what_they_are(votes: PairCounts, share: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return an order of the pairs that the names of items have no part in, and where the second is the likelier one.
+    """Return an order of the pairs that is independent of names, and whether the second item is the likelier one.
 
     Draws in the order of the names would be others, and scores with them, if items were called otherwise.
     """

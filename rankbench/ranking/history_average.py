@@ -184,7 +184,7 @@ def _ranges(points: Sequence[SequentialAggregator]) -> dict[str, tuple[float, fl
 
 
 def _at_edge(points: Sequence[SequentialAggregator], best: SequentialAggregator, beyond: float) -> list[str]:
-    """Return the parameters of the likeliest point that are the least or the largest that were looked at."""
+    """Return the likeliest point's parameters at the edge of the grid."""
     found = []
     for name, (low, high) in _ranges(points).items():
         value = getattr(best, best.attributes()[name])
@@ -249,7 +249,7 @@ class AveragedHistory:
         then: int,
         known: NDArray[np.bool_] | None = None,
     ) -> AveragedHistory:
-        """Return the mean over models, with how certain it is; scores and changes are told from the known items."""
+        """Return the mean over models, with its uncertainty; scores and changes are relative to the known items."""
         chosen = [(histories[i].scores, histories[i], float(weights[i])) for i in np.flatnonzero(weights).tolist()]
         scores = np.asarray(sum(w * own for own, _, w in chosen))
         effects = np.asarray(sum(w * history.effects for _, history, w in chosen))

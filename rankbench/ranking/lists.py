@@ -83,7 +83,7 @@ class Ballots(RankedLog):
         return call_aggregator(aggregator, said, len(self.items))
 
     def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-        """Yield how often each resample draws each judge, or each ballot by any of its voters."""
+        """Yield the number of draws of each judge, or of each ballot's voters, in each resample."""
         if self.judges is not None or self.counts is None:
             yield from super()._drawn(resamples, seed)
         elif (voters := int(self.counts.sum())) <= MOST_VOTES:
@@ -96,7 +96,7 @@ class Ballots(RankedLog):
                 yield rng.multinomial(voters, self.counts / voters)
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
-        """Return a number for each item, (m,), the same where a chain of ballots connects them."""
+        """Return a number for each item, (m,), equal for items connected by a chain of ballots."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

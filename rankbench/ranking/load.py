@@ -92,7 +92,7 @@ def check_fit(aggregator: Aggregator, source: OpenedLog) -> None:
 
 
 def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
-    """Return the names of the aggregators that rank some kinds of judgments without knowing the truth."""
+    """Return the names of the aggregators that rank some kinds of judgments without the truth."""
     classes = (manager.component_class(Aggregator, name) for name in manager.names(Aggregator.kind))
     fits = (cls for cls in classes if cls.judgments in judgments and cls.structure == "scores" and not cls.needs_truth)
     return [cls.name for cls in fits]
@@ -286,7 +286,7 @@ def counted_votes(
 
 
 def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return votes with their numbers: the two rows of a vote whose points are split have one."""
+    """Return votes with their numbers: the two rows of a vote with split points share one."""
     rows = frame.with_row_index(ROW)
     if REST not in frame.collect_schema():
         return rows

@@ -143,6 +143,6 @@ def goal_of(leads: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def check_pair(pair: Sequence[str]) -> None:
-    """Refuse a pair whose two names are one."""
+    """Raise for a pair of one item twice."""
     if len(pair) != 2 or pair[0] == pair[1]:
         raise OptionError("between", "takes two different names")

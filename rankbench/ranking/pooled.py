@@ -130,7 +130,7 @@ def categories_matter(log: Votes, aggregator: Aggregator, seed: int) -> Category
 
 
 def without_zero(found: VarianceEstimate, tested: CategoryTest) -> VarianceEstimate:
-    """Return the interval of a variance that holds 0 if, and only if, the test of categories does not reject it.
+    """Return the interval of a variance that contains 0 if and only if the test of categories does not reject it.
 
     Likelihood ratios test all other values. 0 has the better test, whose level needs no model of the scores; where the
     test rejects 0, an interval from 0 on is open.
@@ -177,7 +177,7 @@ def _facts(found: VarianceEstimate, tested: CategoryTest) -> dict[str, Any]:
 
 
 def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Votes) -> list[str]:
-    """Return whether categories matter, and by how much."""
+    """Return a note on the test of categories, and on the size of their effect."""
     of = "judges" if log.judge_count > 1 else "votes"
     p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
     made = f"{p}, {tested.trials} random exchanges of the categories of {of}"

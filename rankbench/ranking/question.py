@@ -71,7 +71,7 @@ class RankingQuestion(QuestionRecord):
 
     @property
     def wanted(self) -> WantedIntervals:
-        """Intervals that are wanted: a difference has always some."""
+        """Intervals of the question: a difference always has some."""
         return self.intervals or ("auto" if self.between else None)
 
     @property

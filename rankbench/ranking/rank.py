@@ -97,7 +97,7 @@ def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int
 def unknown(
     items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64], units: Units | None = None
 ) -> ItemRanking:
-    """Return a ranking without any certainty: any item may hold any place."""
+    """Return a ranking without intervals or rank ranges: any item may hold any place."""
     nothing = np.full(len(items), np.nan)
     return ItemRanking(items, scores, nothing, nothing, *any_place(len(items)), scales, units)
 
@@ -325,7 +325,7 @@ def interval_notes(log: RankedLog) -> list[str]:
 
 
 def sampling_notes(units: Units, judges: Units | None = None) -> list[str]:
-    """Return the same of units, and of judges that are too few to be the units."""
+    """Return notes on units, and on judges that are too few to be the units."""
     notes = [too_few_judges_note(judges)] if judges is not None else []
     if units.noun == JUDGES and units.effective < FEW:
         alike = "" if units.effective > 0.9 * units.count else f" (effective number {units.effective:.1f})"

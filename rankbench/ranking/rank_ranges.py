@@ -115,7 +115,7 @@ def item_rank_ranges(
     level: float = 0.95,
     freedom: NDArray[np.float64] | None = None,
 ) -> RankRanges:
-    """Return the places that each item may hold, and the items that may be first.
+    """Return each item's possible places, and whether it may be first.
 
     1 + the number of items that are significantly better, to m - the number that are
     significantly worse, by step-down tests of all ordered pairs within scales [MWR24]_.
@@ -229,7 +229,7 @@ def many_rank_ranges(
     freedom: NDArray[np.float64],
     level: float = 0.95,
 ) -> RankRanges:
-    """Return the places that each of many items may hold, and the items that may be first.
+    """Return each of many items' possible places, and whether it may be first.
 
     By simultaneous intervals of scores, at Bonferroni's level for all of them: an item is better than those whose
     intervals are below its own. They need no covariance, hold for any, and are some 10% wider than tests of all pairs.

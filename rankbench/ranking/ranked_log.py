@@ -112,7 +112,7 @@ class RankedLog(ABC):
         raise NotImplementedError
 
     def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-        """Yield how often each resample draws each unit, (G,)."""
+        """Yield the number of draws of each unit in each resample, (G,)."""
         draws = draws_of(self.units.count, resamples, seed)
         return map(draws.times, range(resamples))
 
@@ -130,7 +130,7 @@ class RankedLog(ABC):
 
     @abstractmethod
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
-        """Return a number for each item, (m,): scores of the same number can be compared."""
+        """Return a number for each item, (m,), equal for items with comparable scores."""
 
     def winners(self, aggregator: Aggregator) -> NDArray[np.bool_] | None:
         """Return whether a rule of social choice elects each item, (m,); None of other aggregators."""
@@ -170,7 +170,7 @@ class RankedLog(ABC):
     def score_ends(
         self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
     ) -> NDArray[np.float64] | None:
-        """Return both ends of likelihood intervals of k items, (k, 2); None where votes are not independent."""
+        """Return both ends of likelihood intervals of k items, (k, 2); None unless votes are independent."""
         return None
 
     def range_errors(
@@ -181,7 +181,7 @@ class RankedLog(ABC):
         resamples: int,
         seed: int,
     ) -> RangeErrors | None:
-        """Return the errors that rank ranges rest on.
+        """Return the errors for rank ranges.
 
         None: the covariance, with the degrees of freedom of the units. It is by formula if there are no resamples.
         """
@@ -272,7 +272,7 @@ class CountedVotes(RankedLog):
     def score_ends(
         self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
     ) -> NDArray[np.float64] | None:
-        """Return both ends of likelihood intervals of k items, (k, 2); None where votes are not alone and whole."""
+        """Return both ends of likelihood intervals of k items, (k, 2); None unless votes are single and whole."""
         dependent = self.by_judge or not self.one_way or self.split or self.counts.weighted
         if dependent or not isinstance(aggregator, WithProfile):
             return None

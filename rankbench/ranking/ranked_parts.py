@@ -152,7 +152,7 @@ class RankedParts:
         return beside_unadjusted(tables.whole(), unadjusted.whole()) if self.effects else tables.whole()
 
     def _ranked_query(self, query: str, part: OpenedLog, unadjusted: QueryTables) -> tuple[ItemRanking, list[str]]:
-        """Rank a query, and keep its ranking without covariates where it has some."""
+        """Rank a query, and keep its ranking without covariates, if any."""
         ranking, more = self._ranked(part, pooled=False)
         if self.fitted.controlling is None:
             return ranking, more

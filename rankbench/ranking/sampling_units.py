@@ -110,7 +110,7 @@ def units_of_counts(data: PairCounts | ClusterCounts, *, split: bool = False) ->
 
 
 def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split: bool = False) -> Units:
-    """Return the units of clusters that come part by part, as `units_of_counts` does of all of them together.
+    """Return the units of clusters given in parts, as `units_of_counts` does for all at once.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split:
 
 
 def grade_variance_ratio(votes: Votes, *groups: NDArray[np.int64]) -> float:
-    r"""Return the variance of points of votes over that of whole votes, from .01 to 1.
+    r"""Return the variance of points of graded votes over that of whole votes, from .01 to 1.
 
     With g the share of the first item of a vote, :math:`(g - g')^2 / (g (1 - g') + g' (1 - g))` of all two votes of a
     group: both sums have the variance's expectation where g is 0 or 1, and then they are equal.
@@ -177,7 +177,7 @@ def grade_variance_ratio(votes: Votes, *groups: NDArray[np.int64]) -> float:
 
 
 def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of clusters of some `_AT_ONCE` rows, or of one that has more."""
+    """Yield ranges of clusters with about `_AT_ONCE` rows, or of a larger one."""
     begin = 0
     while begin < len(starts) - 1:
         end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, side="right")) - 1
@@ -299,12 +299,12 @@ _FEWEST = 3.0
 
 
 def has_interval(units: Units) -> NDArray[np.bool_]:
-    """Return which items ten votes and three units at least are about, shape (m,)."""
+    """Return whether an item has at least ten votes and three units, shape (m,)."""
     return (units.votes >= ENOUGH) & (units.items >= _FEWEST)
 
 
 def too_few_judges(judges: Units) -> bool:
-    """Return whether no item has enough judges for an interval, though some have votes enough."""
+    """Return whether no item has enough judges for an interval, though some have enough votes."""
     return bool((judges.votes >= ENOUGH).any()) and not has_interval(judges).any()
 
 
@@ -326,7 +326,7 @@ def too_few_judges_note(judges: Units) -> str:
 
 
 def lacking(units: Units, chosen: Sequence[int] | slice = slice(None)) -> dict[str, int]:
-    """Return the conditions of `has_interval` that some of the chosen items fail, and how many fail each first."""
+    """Return the conditions of `has_interval` that chosen items fail, with the number of items that fail each first."""
     few = units.votes[chosen] < ENOUGH
     alone = ~few & (units.items[chosen] < _FEWEST)
     said = {f"fewer than {ENOUGH:.0f} votes": few, f"an effective number of {units.noun} below {_FEWEST:.0f}": alone}
@@ -345,5 +345,5 @@ def few_votes_notes(units: Units) -> list[str]:
 
 
 def degrees_of_freedom(units: Units) -> NDArray[np.float64]:
-    """Return the degrees of freedom of each item's variance, (m,): one fewer than units show it, 1 at least."""
+    """Return the degrees of freedom of each item's variance, (m,): its effective units less 1, at least 1."""
     return np.maximum(units.df_units - 1, 1.0)

@@ -126,7 +126,7 @@ def _times_together(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series,
 
 
 def _written_time(time: object, unit: TimeUnit) -> str:
-    """Return a time for people: of a year the year, of a month the month, else as ISO 8601 has it."""
+    """Return a time for people: of a year the year, of a month the month, else in ISO 8601."""
     if not isinstance(time, date):
         return str(time)
     if unit == "quarter":
@@ -139,7 +139,7 @@ _BEGINS = re.compile(r"(\d{4})(?:-(?:(\d{2})|Q([1-4])))?")
 
 
 def _comparable_time(time: float | date) -> float | datetime:
-    """Return a time as `read_time` returns it."""
+    """Return a time in the type of `read_time`."""
     if isinstance(time, date) and not isinstance(time, datetime):
         return datetime(time.year, time.month, time.day)
     return time
@@ -241,7 +241,7 @@ class TimesTogether(NamedTuple):
 
 
 def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64]) -> int:
-    """Return the time that the last one is compared with; `last` is how that is written."""
+    """Return the time to compare the last one with; `last` is its text."""
     if not since:
         return min(int(place[len(place) // 2]), len(moments) - 2)
     try:

@@ -64,7 +64,7 @@ class CrossedVotes(CountedVotes):
     weight: NDArray[np.float64] = field(kw_only=True)
 
     def by(self, *units: NDArray[np.int32], rows: slice | NDArray[np.int64] = slice(None)) -> ClusterCounts:
-        """Return the votes by units, shape (n,), a row a vote: votes that differ in one are different clusters."""
+        """Return the votes by units, shape (n,), a row a vote: votes of different units are different clusters."""
         keys = [unit[rows] for unit in units]
         # As resamples take them: a cluster's sums in the order of the pairs.
         order = np.lexsort((self.cell[rows], *reversed(keys)))
@@ -99,7 +99,7 @@ class CrossedVotes(CountedVotes):
 
     @cached_property
     def units(self) -> Units:
-        """Of judges and queries the fewer, for the log and for each item: one fewer degrees of freedom [CGM11]_."""
+        """The fewer of judges and queries, for the log and for each item: one fewer degrees of freedom [CGM11]_."""
         if self.known_units is not None:
             return self.known_units
         one, other = self.of_judges, self.of_queries
@@ -237,7 +237,7 @@ def _spread_of(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _clipped(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Return the nearest positive semidefinite matrix, and how many eigenvalues are set to 0 for it."""
+    """Return the nearest positive semidefinite matrix, and the number of eigenvalues set to 0 for it."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     negative = values < -_NEGATIVE * max(float(values[-1]), 0.0)
     if not negative.any():

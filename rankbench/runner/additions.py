@@ -66,7 +66,7 @@ def _reason(text: str, addition: Component | Spec, protocols: Sequence[Protocol]
 
 
 def _with(experiment: Experiment, protocol: Protocol, addition: Component | Spec) -> Experiment:
-    """Return an experiment with a contender, or with a component; raise `SpecError` where it does not fit."""
+    """Return an experiment with a contender, or with a component; raise `SpecError` if it does not fit."""
     if isinstance(addition, Component) and addition.kind == "loss":
         if protocol.metrics or addition in [manager.get(Loss, text) for text in experiment.losses]:
             raise SpecError(f"experiment {experiment.name!r} is judged by other metrics, or by this loss already")

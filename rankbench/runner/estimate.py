@@ -173,7 +173,7 @@ class _Ladder:
 
     @property
     def seconds(self) -> float:
-        """Seconds of the largest part so far: the next one takes as long at least."""
+        """Seconds of the largest part so far, a lower bound for the next one."""
         return self.taken[max(self.taken)]
 
     def add(self, cost: Measured | LostProcess | None) -> None:

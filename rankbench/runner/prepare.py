@@ -113,7 +113,7 @@ def source_names(suite: Suite, given: Sequence[Dataset] = ()) -> dict[str, tuple
 
 
 def in_time_units(suite: Suite, unit: str) -> tuple[Suite, list[str]]:
-    """Return a suite whose experiments that go by time take judgments of one unit together, and their names.
+    """Return a suite whose sequential experiments group judgments by a unit of time, and their names.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def with_parameters(suite: Suite, text: str) -> Suite:
 def _prepared(
     suite: Suite, wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]], key_of: dict[str, tuple[str, str]]
 ) -> Sources:
-    """Prepare each source once; one that only optional experiments need may be impossible."""
+    """Prepare each source once; optional experiments' sources may fail."""
     ready: dict[tuple[str, str], Prepared] = {}
     failed: dict[tuple[str, str], str] = {}
     for key, (protocol, dataset) in wanted.items():

@@ -32,7 +32,7 @@ RUNS = Path("runs")
 
 
 def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
-    """Return the folder of a run that was told none.
+    """Return the default folder of a run.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _belongs(folder: Path, made: Planned) -> bool | None:
 
 
 def check_folder(journal: Journal, made: Planned) -> None:
-    """Refuse a folder with the results of another suite or of other data.
+    """Raise for a folder with the results of another suite or of other data.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _wanted(made: Planned) -> dict[tuple[str, str], str]:
 
 
 def _changed(held: SuiteRecord, made: Planned) -> list[tuple[str, str, str]]:
-    """Return the data sets whose contents are other ones now: name, sha256 then and now."""
+    """Return the data sets whose contents changed: name, sha256 then and now."""
     before, now = _fingerprints(held), _wanted(made)
     both = (place for place in now if place in before and place[1])
     return [(place[1], before[place], now[place]) for place in both if before[place] != now[place]]

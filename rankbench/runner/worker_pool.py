@@ -122,7 +122,7 @@ class Worker:
             self.ready = False
 
     def done(self) -> bool:
-        """Look whether the function has returned, or the process was lost; return whether `result` is known."""
+        """Check whether the function has returned, or the process was lost; return whether `result` is known."""
         dead = self._process.poll() is not None
         try:
             while self.connection.poll():

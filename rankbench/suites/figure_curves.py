@@ -86,7 +86,7 @@ class Curves(FigureKind):
         return [pattern for panel in self.panels for pattern in panel.series]
 
     def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
-        """Return which n of a panel is none of the experiment's; curves are a contender's own."""
+        """Return an error text for an n of a panel that the experiment lacks; curves are a contender's own."""
         other = [each for panel in self.panels for each in panel.n if each not in n]
         return f"a panel is of n = {other[0]}, which is not one of the experiment's n" if other else ""
 
@@ -210,7 +210,7 @@ class Growth(FigureKind):
         return (*self.series, *self.references)
 
     def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
-        """Return which of the metrics is not computed."""
+        """Return an error text for a metric that is not computed."""
         return unknown_metric(self.metrics, metrics)
 
     def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
@@ -294,7 +294,7 @@ class Dots(FigureKind):
         return (*self.series, *filter(None, [self.against]))
 
     def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
-        """Return which of the metrics is not computed."""
+        """Return an error text for a metric that is not computed."""
         return unknown_metric(self.metrics, metrics)
 
     def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
@@ -342,7 +342,7 @@ class Dots(FigureKind):
         return Drawing((tuple(plots),), names, added, left_out=tuple(left_out), legends="none", bands=bands)
 
     def _base(self, results: ExperimentResults) -> str:
-        """Return the contender that differences are from; empty where means are drawn."""
+        """Return the contender that differences are from, or ``""`` if means are drawn."""
         race = _last_with_results(results)
         return self.against if race and any(arm.label == self.against for arm in race.racing) else ""
 

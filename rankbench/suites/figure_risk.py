@@ -154,7 +154,7 @@ class Risk(FigureKind):
         return (*self.series, *self.references, *filter(None, [self.against]))
 
     def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
-        """Return whether no contender has the parameter."""
+        """Return an error text if no contender has the parameter."""
         if not self.parameter or any(parameter_value(config, self.parameter) is not None for config in configs):
             return ""
         return f"no contender has a number as parameter {self.parameter!r}"
@@ -195,7 +195,7 @@ class Risk(FigureKind):
         )
 
     def _races(self, race: RaceResults) -> bool:
-        """Return whether the contender that differences are from is compared."""
+        """Return whether the base of differences is compared."""
         return any(arm.label == self.against for arm in race.racing)
 
     def _plots(

@@ -80,7 +80,7 @@ def judged_runs(
 
 
 def _read_runs(runs: object, notes: list[str]) -> tuple[list[pl.DataFrame], list[Path]]:
-    """Return runs with a name for each system, and their files; one table of all that is in memory, and no file."""
+    """Return runs with a name for each system, and their files; of a table in memory, no files."""
     given = [runs] if isinstance(runs, str | os.PathLike) else runs
     if not isinstance(given, Sequence) or isinstance(given, str):
         return [runs_in_memory(runs)], []

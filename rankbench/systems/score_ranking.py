@@ -314,7 +314,7 @@ def _facts(
 
 
 def _less(method: ScoreAggregator, whole: TaskScores) -> bool:
-    """Return whether less is better of a method's scores."""
+    """Return whether a method's scores are minimized."""
     return (method.direction == "minimize") != turns(method, whole)
 
 

@@ -246,7 +246,7 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
 
 
 def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
-    """Return the table with as many seeds in each cell: all, or their average as the only one."""
+    """Return the table with equally many seeds in each cell: all, or their average as the only one."""
     there = ~np.isnan(scores.values)
     used = np.asarray(there.any(axis=(1, 2)))
     values, seeds = scores.values[used], [seed for seed, some in zip(scores.seeds, used, strict=True) if some]

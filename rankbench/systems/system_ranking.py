@@ -99,7 +99,7 @@ def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanki
 
 
 def turns(method: ScoreAggregator, whole: TaskScores) -> bool:
-    """Return whether less is better on all tasks, and a method's scores turn with the sign of the table's.
+    """Return whether all tasks are minimized, and a method's scores change sign with the table.
 
     Then they can be in the table's own direction: a mean of losses is a loss.
     """
@@ -276,7 +276,7 @@ def resampled_systems(
 def studentized_scores(
     wanted: Contrasts, scores: NDArray[np.float64], drawn: NDArray[np.float64], shape: tuple[int, ...]
 ) -> Studentized:
-    """Return contrasts of scores that are no means: the fewer of seeds and tasks count for the whole variance."""
+    """Return contrasts of scores other than means, with the degrees of freedom of the fewer of seeds and tasks."""
     units = min(size for size in shape[:2] if size > 1)
     return Studentized.from_replicates(
         wanted.means(scores),

@@ -283,7 +283,7 @@ def _pairwise_surrogate(
 
 
 def learns_from_labels(it: Method) -> bool:
-    """Return whether a method refuses to learn from comparisons where labels are hidden."""
+    """Return whether a method refuses to learn from comparisons with hidden labels."""
     design = samples.queries(9)
     said = samples.random_comparisons(design, 40, 9)
     found = guarded(lambda: it.fit(Block(design.unlabelled(), said, len(said), 0, (1, 2, 3))))
@@ -309,7 +309,7 @@ def _method(it: Method, label: str, design: Queries, comparisons: Comparisons | 
 
 
 def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
-    """Return a method's scores of items, shape (N,), by the way that it offers."""
+    """Return a method's scores of items, shape (N,), by either of its interfaces."""
     fitted = plain_fitted(fitted)
     if fitted.model is not None:
         return np.asarray(fitted.model.features(queries.x).astype(np.float64) @ fitted.theta)

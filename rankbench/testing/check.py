@@ -335,7 +335,7 @@ def unexecuted(label: str, results: Sequence[CheckResult]) -> list[CheckResult]:
 
 
 def run_check(subject: Subject, check: Check, expected: str | None = None) -> tuple[CheckResult, BaseException | None]:
-    """Run one check; whatever the component raises is a failure with its type, message and place.
+    """Run one check; any exception of the component becomes a failure with its type, message and place.
 
     Where a package that the component declares is not installed, the check is skipped.
 

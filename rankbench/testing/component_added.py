@@ -45,7 +45,7 @@ class AddedComponent(NamedTuple):
 
 
 def with_gated(workflow: str, kind: str, component: str) -> str:
-    """Return the workflow of a gate with one more component; the same where its runs of the suite are not found."""
+    """Return the workflow of a gate with one more component; unchanged if its runs of the suite are not found."""
     option = " --with " + GATES[kind].rpartition(" ")[2].replace("@", component)
     found, runs = re.subn(r"rankbench run --suite gate(?: --with \S+)*", rf"\g<0>{option}", workflow)
     if not GATES[kind].startswith("--suite gate --with") or runs != 2:

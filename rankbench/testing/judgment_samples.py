@@ -35,7 +35,7 @@ class JudgmentSample:
     judgments: Any
 
     def renumbered(self, new: NDArray[np.int64]) -> JudgmentSample:
-        """Return the same judgments of items that are numbered anew: item i is ``new[i]``."""
+        """Return the same judgments with renumbered items: item i is ``new[i]``."""
         judgments = self.judgments
         if isinstance(judgments, Comparisons):
             winners, losers = new[judgments.winners].astype(np.int32), new[judgments.losers].astype(np.int32)
@@ -89,7 +89,7 @@ SIZES = ((2, 1), (3, 9), (4, 6), (5, 60), (8, 200))
 
 
 def drawn(it: Aggregator) -> Iterator[JudgmentSample]:
-    """Yield random judgments that an aggregator takes, with ties of scores, labels, votes and places among them."""
+    """Yield random judgments for an aggregator, with ties of scores, labels, votes and places among them."""
     for seed, (m, k) in enumerate(SIZES):
         label, rng = f"{m} items, {k} judgments", np.random.default_rng([seed, m])
         if isinstance(it, ScoreAggregator):
@@ -154,7 +154,7 @@ def structures(it: Aggregator, judged: JudgmentSample, only: str = "") -> Iterat
 
 
 def unrefused(it: Aggregator, judged: JudgmentSample) -> list[tuple[str, NDArray[np.float64]]]:
-    """Return the structures of judgments; none where it refuses, as likelihood does of votes that all agree."""
+    """Return the structures of judgments; none if it refuses, as a likelihood does for votes that all agree."""
     try:
         return list(structures(it, judged))
     except (InputError, ContenderDiverged):

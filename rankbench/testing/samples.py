@@ -29,7 +29,7 @@ def votes(m: int, k: int, seed: int, *, weighted: bool = False) -> Sample:
 
 
 def level_votes() -> Sample:
-    """Return five comparisons of two items whose weights are level, .1 + .2 + .3 against .3 + .3, but for rounding."""
+    """Return five comparisons of two items with equal weights up to rounding, .1 + .2 + .3 against .3 + .3."""
     return sample_of([(0, 1), (0, 1), (0, 1), (1, 0), (1, 0)], 2, [0.1, 0.2, 0.3, 0.3, 0.3])
 
 

@@ -27,7 +27,7 @@ LONGEST = 60
 
 
 def kebab(name: str, what: str) -> str:
-    """Return `name` if it is a kebab-case name that can be used.
+    """Return `name` if it is a valid kebab-case name.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def of_this_python(*arguments: str) -> str:
 
 
 def check_form(kind: str, compiled: bool) -> None:
-    """Refuse a compiled form of a kind that has none.
+    """Raise for a compiled form of a kind that has none.
 
     Raises
     ------

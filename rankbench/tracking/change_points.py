@@ -96,7 +96,7 @@ def change_points(values: NDArray[np.float64], alpha: float = 0.05) -> list[Chan
 
 
 def _exact(values: NDArray[np.float64]) -> list[ChangePoint]:
-    """Return every place where a series without spread takes another value."""
+    """Return every place where the value of a series without variance changes."""
     places = [int(i) for i in np.flatnonzero(np.diff(values)) + 1]
     edges = [0, *places, len(values)]
     level = [float(np.median(values[low:high])) for low, high in itertools.pairwise(edges)]

@@ -37,7 +37,7 @@ _ERRORS = 10
 
 
 def _margin(ctx: click.Context, parameter: click.Parameter, text: str | None) -> Margin | None:
-    """Return the margin that an option gives; None without one."""
+    """Return the margin in an option, or None."""
     if text is None:
         return None
     try:

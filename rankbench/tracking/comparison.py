@@ -172,7 +172,7 @@ class Comparison:
         return " ".join(said)
 
     def _of_untested(self) -> Iterator[str]:
-        """Yield how much of base was not tested, or in part."""
+        """Yield the parts of base that were not tested, or in part."""
         tested = {place_of_row(one) for one in self.changes if one.verdict != "not tested"}
         counted: dict[bool, dict[str, set[tuple[str, str]]]] = {False: {}, True: {}}
         for one in self.by_verdict("not tested"):
@@ -184,7 +184,7 @@ class Comparison:
                 yield f"Of base {listed} {'was' if count == 1 else 'were'} {said}."
 
     def _of_same_judgments(self) -> Iterator[str]:
-        """Yield how many rows differ on the same judgments."""
+        """Yield the number of rows that differ on the same judgments."""
         if not (matched := [one for one in self.changes if one.matched]):
             return
         found = Counter(one.verdict for one in matched)
@@ -219,7 +219,7 @@ class Comparison:
         return f"margin {self.margin}; chance of a false alarm {self.alpha:g}"
 
     def _moved_together(self) -> Iterator[str]:
-        """Yield a suspicion where most contenders of a table move the same way by more than they differ in base."""
+        """Yield a warning if most contenders of a table move the same way by more than they differ in base."""
         tables: dict[str, list[Change]] = defaultdict(list)
         for one in self.changes:
             if one.matched and one.about == "quality" and not math.isnan(one.change):
@@ -309,7 +309,7 @@ class ChangeEstimate:
         return replace(self, change=replace(change, lower=change.change - half, upper=change.change + half))
 
     def least_found(self, level: float) -> float:
-        """Return the change that a test of this level finds in 9 of 10."""
+        """Return the change that a test of this level detects with 90% power."""
         from scipy.special import ndtri
 
         return self.margin + self.se * (float(self.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))

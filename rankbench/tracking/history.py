@@ -96,7 +96,7 @@ class Series(NamedTuple):
     changes: list[ChangePoint]
 
     def worse(self, change: ChangePoint) -> bool:
-        """Return whether a change is one to the worse."""
+        """Return whether a change is for the worse."""
         return (change.after > change.before) == (self.direction == "minimize")
 
     def told(self, change: ChangePoint) -> str:

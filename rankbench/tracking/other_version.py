@@ -31,7 +31,7 @@ _VERSION = re.compile(r"(?:rankbench==)?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)
 
 
 def other_version(text: str, say: Callable[[str], None] = lambda text: None) -> TimedVersion:
-    """Return the version that a text names, built if it must be.
+    """Return the version of a text, built if needed.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _run(folder: Path, *command: str) -> None:
 
 @contextmanager
 def _environment(name: str, say: Callable[[str], None]) -> Iterator[tuple[Path, bool]]:
-    """Yield the folder of an environment, and whether it is empty and must be filled. Others who want it wait."""
+    """Yield the folder of an environment, and whether it is empty and must be filled, under a lock."""
     tag = f"py{sys.version_info[0]}.{sys.version_info[1]}"
     folder = Path(os.path.abspath(cache_root())) / "environments" / f"{name}-{tag}"
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

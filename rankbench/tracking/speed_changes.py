@@ -145,7 +145,7 @@ class Job(NamedTuple):
     rounds: dict[str, NDArray[np.float64]]
 
     def reference(self, name: str, path: Path) -> str:
-        """Return the full name of the benchmark that others are divided by.
+        """Return the full name of the benchmark that divides others.
 
         Raises
         ------

@@ -128,7 +128,7 @@ def has_timings(directory: Path) -> bool:
 
 
 def write_timings(directory: Path, timings: Timings) -> None:
-    """Write the table into a run's folder, in the place of the one that is there.
+    """Write the table into a run's folder, replacing a former one.
 
     Raises
     ------

@@ -78,7 +78,7 @@ def launch_medians(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def median_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-    """Return the interval of a median between two of the values, by signs: whatever the distribution.
+    """Return the distribution-free interval of a median between two of the values, by signs.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ POWER = 3
 
 
 def declared_looks(units: int) -> tuple[int, ...]:
-    """Return after how many units one looks, of at most `units`; the last time after all of them."""
+    """Return the numbers of units at each look, of at most `units`; the last look is after all of them."""
     looks = [units]
     while FIRST_LOOK <= (earlier := round(looks[-1] / GROWTH)) < looks[-1]:
         looks.append(earlier)
@@ -120,7 +120,7 @@ def declared_looks(units: int) -> tuple[int, ...]:
 
 
 def share_of_look(declared: int, seen: int, *, last: bool) -> float:
-    """Return which share of the level the look after `seen` units may spend, in (0, 1].
+    """Return the share of the level to spend at the look after `seen` units, in (0, 1].
 
     Parameters
     ----------

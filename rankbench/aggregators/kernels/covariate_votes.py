@@ -110,7 +110,7 @@ def add_across(
     cross: Matrix,
     scaled: Products,
 ) -> None:
-    """Add weights of rows ``begin:end`` to their pairs, weighted rows to first items, and take them off second ones.
+    """Add weights of rows ``begin:end`` to pairs, weighted rows to first items, and subtract them from second ones.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _CLOSE = 1e-12
 
 @declared(error_model="numpy")
 def solve_in_place(system: Matrix, right: Matrix) -> None:
-    """Put the solution of a linear system in the place of its right sides, shape (a, b), by elimination with pivots."""
+    """Replace right sides, shape (a, b), by the solution of a linear system, by elimination with pivots."""
     a = system.shape[0]
     for k in range(a):
         pivot = k

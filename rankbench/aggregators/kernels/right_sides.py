@@ -17,7 +17,7 @@ from rankbench.kernels.declared import Matrix, ReadIndex, ReadRows, ReadVector, 
 def conjugate_gradients_together(
     starts: ReadRows, high: ReadIndex, edge: ReadVector, enough: float, limit: int, sides: Matrix
 ) -> int:
-    """Put solutions of a Laplacian system in the place of K right sides, (m, K), which sum to zero on each component.
+    """Replace K right sides, (m, K), which sum to zero on each component, by solutions of a Laplacian system.
 
     As `rankbench.kernels.pairs.conjugate_gradients`, for all of them at once: a pair's data are read once.
 
@@ -96,7 +96,7 @@ def conjugate_gradients_together(
 
 @declared()
 def random_sides(starts: ReadRows, high: ReadIndex, edge: ReadVector, first: int, sides: Matrix) -> None:
-    """Add the square root of each edge's weight, with a random sign, to one of its items, and take it from the other.
+    """Add the square root of each edge's weight, with a random sign, to one item, and subtract it from the other.
 
     Column k has the signs of number ``first + k``, `first` being a multiple of the number of columns, at most 64.
     """

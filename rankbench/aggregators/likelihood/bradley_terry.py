@@ -66,7 +66,7 @@ class PaddedRows:
 
 
 def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> PaddedRows:
-    """Return the pairs to sum over: all pairs of the items if two thirds of them were judged.
+    """Return the pairs to sum over: all pairs of the items if two thirds of them have judgments.
 
     In rows of consecutive items the kernels of `rankbench.aggregators.kernels.likelihood` need no index.
 
@@ -93,7 +93,7 @@ _LOST = 1e-5
 
 
 def check_ridge(ridge: float, scores: NDArray[np.float64], judged: float, unbounded: Callable[[], bool]) -> None:
-    """Refuse a ridge that is all that bounds the scores and that rounding hides.
+    """Raise if the scores are bounded by a ridge alone, and rounding hides it.
 
     Where a part of a scale never loses to the rest, the slope and the bend of the likelihood between the two are as
     small as the slope of the penalty, ridge times score. Rounding of sums of judgments is far larger if it is tiny.

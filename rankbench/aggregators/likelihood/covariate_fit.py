@@ -85,7 +85,7 @@ _RIDGE = Penalties(ridge=1.0)
 
 
 def fitted_rows(votes: CovariateVotes, penalties: Penalties, *, ties: bool) -> VoteRows:
-    """Return the rows that a fit is about, with their graph.
+    """Return the rows of a fit, with their graph.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def _clustered(fit: RowFit, clusters: NDArray[np.int32], bread: NDArray[np.float
 
 
 def refuse_unidentified(votes: CovariateVotes) -> None:
-    """Refuse covariates that items, or the covariates before them, explain.
+    """Raise for covariates that are linear in items, or in the covariates before them.
 
     Least squares give the rest of each covariate that they do not explain, where all items are equal.
 

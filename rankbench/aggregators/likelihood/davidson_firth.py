@@ -327,7 +327,7 @@ def _graph(counts: PairCounts) -> Laplacian:
 
 
 def _even_share(graph: Laplacian) -> float:
-    """Return the mean of the pairs' hat values, whatever the scores are."""
+    """Return the mean of the pairs' hat values, for any scores."""
     return (graph.m - len(graph.scales)) / len(graph.high)
 
 

@@ -132,7 +132,7 @@ class Elimination:
         return placed, placed[self.eliminated :]
 
     def backward(self, reduced: Reduced, placed: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return solutions, (K, m), where the core's rows of `placed` hold its solutions; `placed` is written to."""
+        """Return solutions, (K, m), given the core's in its rows of `placed`, which is overwritten."""
         from rankbench.aggregators.kernels.elimination import backward
 
         backward(self.eliminated, self._starts, self._rows, *reduced, placed)

@@ -147,7 +147,7 @@ class Laplacian:
         return solve_dense
 
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do but for rounding.
+        """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do up to rounding.
 
         In omitted directions only the ridge holds: rounding there would be divided by it.
         """
@@ -176,7 +176,7 @@ class Laplacian:
 
     @cached_property
     def free(self) -> NDArray[np.int64]:
-        """The items that are solved for: without a ridge all but the first of each scale."""
+        """The items to solve for: without a ridge all but the first of each scale."""
         items = np.arange(self.m)
         return items if self.ridge > 0 else np.delete(items, self.scales.first)
 
@@ -272,7 +272,7 @@ class Laplacian:
     def _together(
         self, edge: NDArray[np.float64], sides: NDArray[np.float64], enough: float = _PRECISE
     ) -> NDArray[np.float64]:
-        """Put solutions in the place of right sides, (m, K), by conjugate gradients for all at once."""
+        """Replace right sides, (m, K), by solutions, by conjugate gradients for all at once."""
         from rankbench.aggregators.kernels.right_sides import conjugate_gradients_together
 
         if conjugate_gradients_together(self.starts, self.high, edge, enough, _LONG, sides) < 0:
@@ -320,7 +320,7 @@ class Laplacian:
         return Laplacian(starts, high, 0.0, Scales(np.zeros(m + 1, np.int32), np.array([m + 1])))
 
     def _grounded(self, edge: NDArray[np.float64]) -> tuple[Laplacian, NDArray[np.float64], NDArray[np.int64]]:
-        """Return the graph with the ground, the weights of its edges, and which of them are given."""
+        """Return the graph with the ground, the weights of its edges, and whether each was given."""
         given = np.arange(len(edge)) + self.low
         return self._ground, np.insert(edge, self.starts[1:], self.ridge), given
 

@@ -51,7 +51,7 @@ _CLOSE = 1e-10
 
 
 def random_walk_scores(counts: TimedCounts, drift: float, variance: float) -> ScoreHistory:
-    """Return the mode of the joint posterior of all scores, its evidence (Laplace), and how certain scores are.
+    """Return the mode of the joint posterior of all scores, its evidence (Laplace), and the scores' uncertainty.
 
     Parameters
     ----------

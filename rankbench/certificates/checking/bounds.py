@@ -123,7 +123,7 @@ def by_cone(bounds: list[Any], cells: list[Levels]) -> list[tuple[Levels, Any]]:
 
 
 def _bound(claim: PointClaim, bound: Any, cell: Levels | None) -> Any:
-    """Return a number that the risk never goes below on a closed cone, or anywhere (None).
+    """Return a lower bound of the risk on a closed cone, or anywhere (None).
 
     Each term is at least a line of the given slope. If the slopes add up to a vector that has no
     negative product with any score of the cone, the constants of the lines add up to a bound.
@@ -167,7 +167,7 @@ LOSSES = {"pairwise": {"normalize"}, "ndcg": {"gain", "discounts"}, "err": {"top
 
 
 def check_form(cert: dict[str, Any]) -> int:
-    """Reject keys that a certificate of its verdict has not, or lacks; return the number of items."""
+    """Raise if a certificate has other keys than its verdict needs; return the number of items."""
     verdict, arithmetic = cert["verdict"], cert["arithmetic"]
     require(arithmetic in ("exact", "interval", "numerical"), "arithmetic is exact, interval or numerical")
     require(verdict in (*POINTWISE, *UNPROVED, "CONSISTENT"), f"there is no verdict {str(verdict)[:40]!r}")
@@ -339,7 +339,7 @@ def _dot(a: Iterable[Fraction | int], b: list[Fraction]) -> Fraction:
 
 
 def _check_formula(m: int, cut: Any, known: Any, shift: Fraction) -> None:
-    """Compare a cut with the formula of its surrogate, which is up to a number that alpha does not change."""
+    """Compare a cut with the formula of its surrogate, which is up to a term without alpha."""
     risk, phis = known
     point = rationals(cut["point"], m)
     value = _middle(risk_at(phis, risk, point)) + shift

@@ -36,7 +36,7 @@ class Uncheckable(Exception):
 
 
 def require(holds: object, why: str) -> None:
-    """Reject a certificate, unless something holds that its claim needs."""
+    """Reject a certificate unless a condition of its claim holds."""
     if not holds:
         raise Rejected(why)
 
@@ -183,7 +183,7 @@ class Phi:
             self._probe()
 
     def _probe(self) -> None:
-        """Look for points that show an expression not convex, or below its infimum."""
+        """Search points at which an expression is not convex, or below its infimum."""
         jets = [self.jet(Fraction(k, 2)) for k in range(-40, 41)]
         require(all(high(b.slope) >= low(a.slope) for a, b in pairwise(jets)), "an expression is not convex")
         above = self.infimum is None or all(high(jet.value) >= self.infimum for jet in jets)
@@ -211,7 +211,7 @@ class Phi:
         return b + 2 * c * at[0], d + 2 * e * at[1]
 
     def least(self, slope: Fraction, between: list[Fraction]) -> Interval | Fraction:
-        """Return a number that ``phi(t) - slope t`` never goes below.
+        """Return a lower bound of ``phi(t) - slope t``.
 
         Of pieces the infimum itself. Of an expression the tangents at two points, at which the
         derivative is below and above `slope`, are lower bounds; so is their mixture of that

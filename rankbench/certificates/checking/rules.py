@@ -322,7 +322,7 @@ def check_name(surrogate: Any, phis: Any) -> list[str]:
 
 
 def _numbers(value: Any) -> Any:
-    """Return plain values with numbers in place of texts that are ones, so that 0.5 is 1/2."""
+    """Return plain values with numbers in place of numeric texts, so that 0.5 is 1/2."""
     if isinstance(value, dict):
         return {key: _numbers(entry) for key, entry in value.items()}
     if isinstance(value, list):

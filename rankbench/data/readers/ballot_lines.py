@@ -199,7 +199,7 @@ class CefReader(TableReader):
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
-        """Return whether a parameter names candidates."""
+        """Return whether a parameter lists candidates."""
         return re.search(rb"(?im)^#/candidates *:", head) is not None
 
     def raw(self, path: Path) -> RawTable:

@@ -193,7 +193,7 @@ def _like_others(path: Path, form: _Form) -> Unread | None:
 
 
 def _names(header: str, separator: str, path: Path, row: int) -> list[str]:
-    """Return the names that a header gives, of its first line."""
+    """Return the names in a header, of its first line."""
     if (columns := header.count(separator) + 1) > MOST_COLUMNS:
         raise InputError(TOO_WIDE.format(f"{columns:,}"), path=path, row=row)
     try:

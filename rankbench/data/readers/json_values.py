@@ -184,7 +184,7 @@ class JsonText:
         self.text = "".join(parts)
 
     def _place(self, at: int) -> tuple[int, int]:
-        """Return the line and the column of a character that is held, from 1."""
+        """Return the line and the column of a held character, from 1."""
         lines = self.text.count("\n", 0, at)
         before = at - self.text.rfind("\n", 0, at) - 1 if lines else self.column + at
         return self.line + lines, before + 1

@@ -135,7 +135,7 @@ def _number(buffer: Bytes, i: int, stop: int, powers: Vector) -> tuple[np.float3
 
 @declared()
 def _failure(kind: int, otherwise: int) -> int:
-    """Return the status of a number that cannot be used."""
+    """Return the status of an unusable number."""
     if kind == _NUMBER_NOT_FINITE:
         return NOT_FINITE
     if kind == _NUMBER_OVERFLOW:

@@ -75,7 +75,7 @@ def _of_address(rows: pl.LazyFrame, header: int, text: str) -> RawTable:
 
 @cache
 def fetched(text: str) -> Path:
-    """Return a file with all that is at an address, as Parquet; it is there until the program ends.
+    """Return a file with the contents of an address, as Parquet; it exists until the program ends.
 
     For what reads a table more than once. Raises what `raw_address` raises.
     """
@@ -135,7 +135,7 @@ _BLOCK = 1 << 20
 
 @cache
 def piped() -> Path:
-    """Return a file with all that comes through standard input; it is there until the program ends.
+    """Return a file with the contents of standard input; it exists until the program ends.
 
     Its ending is of the format that its first bytes have, or of CSV if no reader knows them.
 

@@ -67,7 +67,7 @@ class Measure:
 
     @classmethod
     def parsed(cls, text: str) -> Measure:
-        """Return the measure that a text names: a loss, or a name of `MEASURES`.
+        """Return the measure of a text: a loss, or a name of `MEASURES`.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Measure:
         return f"scores are {'' if self.loss.direction == 'maximize' else '1 - '}{self.text} of each topic"
 
     def ends(self) -> tuple[float | None, float | None]:
-        """Return the smallest and the largest worth of a run on a topic; None: no bound."""
+        """Return the smallest and the largest measure of a run on a topic; None: no bound."""
         low, high = self.loss.bounds() if self.loss else (0.0, 1.0)
         if self.loss and self.loss.direction == "minimize":
             low, high = 1 - high, 1 - low

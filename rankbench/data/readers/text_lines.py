@@ -123,7 +123,7 @@ def uncommented(text: str, at: int, path: Path, number: int) -> str:
 
 
 def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path | None) -> None:
-    """Raise for the first of the bad rows, or unknown ones, which have the column ``line``.
+    """Raise for the first bad, or unknown, row; rows have the column ``line``.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ _DAMAGED: tuple[type[BaseException], ...] = (
 
 @contextmanager
 def unpacking(path: Path) -> Iterator[None]:
-    """Name the file whose compressed data cannot be read.
+    """Add the file to errors of reading compressed data.
 
     Raises
     ------
@@ -275,7 +275,7 @@ _IN_MEMORY = 64 << 20
 
 
 def held(pieces: Iterable[bytes], name: str) -> Path | bytes:
-    """Return bytes that come in pieces: up to 64 MB in memory, more in a file that is there until the program ends.
+    """Return bytes given in pieces: up to 64 MB in memory, more in a file that exists until the program ends.
 
     Parameters
     ----------

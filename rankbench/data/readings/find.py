@@ -117,7 +117,7 @@ def _rows_of(raw: RawTable, reading: Reading) -> RawTable:
 
 
 def _as_format(raw: RawTable, told: Reading) -> ReadTable:
-    """Return a table as a format reads it that was told."""
+    """Return a table read by a format that was told."""
     entry = named_format(told.format)
     if entry.refuse:
         raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known")

@@ -213,7 +213,7 @@ def describe_format(name: str) -> dict[str, Any]:
 
 
 def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str | None:
-    """Return a table as a format reads it; why it is not of the format, where its columns are there; or None.
+    """Return a table read by a format; a reason if it has the columns but does not fit; or None.
 
     Raises
     ------

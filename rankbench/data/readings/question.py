@@ -85,7 +85,7 @@ def _of_pair(left: str, right: str) -> list[str]:
 
 
 def _same_things(cells: Mapping[str, Sequence[str]]) -> tuple[str, str] | None:
-    """Return the two columns of texts that name most of the same things; None: no two name half of them."""
+    """Return the two columns of texts with most names in common; None: no two share half of them."""
     texts = {}
     for name, column in cells.items():
         full = {cell for cell in column if cell.lower() not in EMPTY}

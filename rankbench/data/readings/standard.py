@@ -24,7 +24,7 @@ _RANKS = tuple(f"rank{k}" for k in range(1, 31))
 
 
 def names_by_role(names: Collection[str], roles: Collection[str]) -> Names:
-    """Return the columns that are called as roles, in any capitals; ranks are ``rank1, rank2, ...``."""
+    """Return the columns named as roles, in any capitals; ranks are ``rank1, rank2, ...``."""
     found: dict[str, list[str]] = {}
     for name in names:
         plain = name.strip().lower()
@@ -40,7 +40,7 @@ def names_by_role(names: Collection[str], roles: Collection[str]) -> Names:
 
 
 def are_known(names: Collection[str]) -> bool:
-    """Return whether names are columns of a table: called as roles that make one, or all that a known format needs."""
+    """Return whether names are columns of a table: the roles of a kind, or all that a known format needs."""
     kinds = table_kinds()
     for kind in kinds:
         if complete_shapes(names_by_role(names, roles_of(kind)), [kind]):

@@ -19,7 +19,7 @@ UNREAD = "\0unread "
 
 
 def refuse_no_items(source: BallotSource, keys: Mapping[str, pl.Expr], how: str) -> None:
-    """Ask about a column that a pattern takes for an item, and that numbers the rows or has places below the last."""
+    """Raise a question about a pattern's column that numbers the rows, or has places below the last."""
     if not any(map(has_wildcards, source.given.all("items"))):
         return
     cells = first_cells(source.raw, list(keys))
@@ -76,7 +76,7 @@ def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[
 
 
 def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> None:
-    """Refuse a ballot whose rows have several weights, counts or times."""
+    """Raise for a ballot whose rows have several weights, counts or times."""
     for role in beside:
         value = pl.col(f"\0{role}")
         uneven = rows.with_columns(first=value.first().over(keys, order_by=ROW)).filter(
@@ -92,7 +92,7 @@ def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str],
 
 
 def refuse_unread_key(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], value: str) -> None:
-    """Ask about a column that is not read and has several values within one ballot: a judge, a heat.
+    """Raise a question about an unread column with several values within one ballot: a judge, a heat.
 
     A text that always goes with the item, as a team, says nothing more, unless it tells all items of one place apart.
     """

@@ -200,7 +200,7 @@ def _refuse_signs(raw: RawTable, name: str, items: Sequence[str]) -> None:
 
 
 def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Reading) -> None:
-    """Ask where names have a count at one end, as ``42:Mem`` and ``Knox * 42`` do beside ``Mem`` and ``Knox``."""
+    """Raise a question if names have a count at one end, as ``42:Mem`` and ``Knox * 42`` beside ``Mem``, ``Knox``."""
     if reading.one("alike"):
         return
     known, odd = set(items), ""
@@ -289,7 +289,7 @@ def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
 
 
 def _refuse_other_ranks(source: BallotSource, ranks: Sequence[str], items: Sequence[str]) -> None:
-    """Ask about a column that is not read and names the same items: another rank."""
+    """Raise a question about an unread column that names the same items: another rank."""
     known = set(items)
     for name, cells in first_cells(source.raw, source.unread).items():
         full = {cell for cell in cells if cell}

@@ -81,7 +81,7 @@ def code_question(
 
 
 def refuse_odd_time(raw: RawTable, reading: Reading) -> None:
-    """Ask about the first or the last time, where it is far from all others, as 0, 9999 or 1900-01-01 are.
+    """Raise a question about the first or the last time, if it is an outlier, as 0, 9999 or 1900-01-01 are.
 
     Raises
     ------

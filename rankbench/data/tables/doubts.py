@@ -118,7 +118,7 @@ _MEANS = {"tie": "counts them as ties", "last": "places them behind the others"}
 
 
 def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> None:
-    """Ask where a point or a comma may group thousands: 1.234 beside 987.
+    """Raise a question if a point or a comma may group thousands: 1.234 beside 987.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
 
 
 def refuse_header(raw: RawTable, column: str) -> None:
-    """Ask about a row whose cells are the names of their columns, as where files were put together.
+    """Raise a question about a row whose cells are the names of their columns, as in concatenated files.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def refuse_header(raw: RawTable, column: str) -> None:
 
 
 def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: str) -> None:
-    """Ask where names differ in capitals, blanks, accents or zeros alone: GPT and gpt, 7 and 007; or are lists.
+    """Raise a question if names differ in capitals, blanks, accents or zeros alone: GPT, gpt; 7, 007; or are lists.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
 
 
 def refuse_indices(names: Sequence[str], reading: Reading, raw: RawTable, column: str) -> None:
-    """Ask where names that are numbers from 0 or 1 may number the entries of a list, or columns, that are not read.
+    """Raise a question if names that are numbers from 0 or 1 may number the entries of a list, or unread columns.
 
     Raises
     ------
@@ -334,7 +334,7 @@ def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:
 
 
 def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], reading: Reading) -> None:
-    """Ask where a column that is not read names the same items, and others than the two of its row.
+    """Raise a question if an unread column names the same items, and others than the two of its row.
 
     Raises
     ------

@@ -229,7 +229,7 @@ def load_queries(items: pl.LazyFrame, features: bool = True) -> Queries:
 
 
 def load_some(items: pl.LazyFrame, names: Sequence[str]) -> Queries:
-    """Collect the queries of these names, in their order; no other features are held in memory.
+    """Collect the queries of these names, in their order, without holding other features in memory.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def load_some(items: pl.LazyFrame, names: Sequence[str]) -> Queries:
 
 
 def usable(queries: Queries) -> NDArray[np.int64]:
-    """Return the indices of the queries that a ranking can be judged on.
+    """Return the indices of the queries that can judge a ranking.
 
     Left out are queries with fewer than two items, with a single label value, or with an
     item without a label; callers count them.

@@ -182,7 +182,7 @@ def _pair_columns(votes: VoteSource) -> list[pl.Expr]:
 
 
 def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
-    """Ask where names are numbers, and the winner's is never the lower one: scores, not names."""
+    """Raise a question if names are numbers, and the winner's is never the lower one: scores, not names."""
     cells = pl.DataFrame(first_cells(raw, (winner, loser)))
     left, right = (cells[name].cast(pl.Float64, strict=False) for name in (winner, loser))
     if cells.height > 4 and bool((left >= right).fill_null(value=False).all()):

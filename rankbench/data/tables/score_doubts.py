@@ -116,7 +116,7 @@ def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> Non
 
 
 def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], seeds: Sequence[str]) -> None:
-    """Ask where a column that is not read takes the same values within every cell, as a split or a metric.
+    """Raise a question if an unread column takes the same values within every cell, as a split or a metric.
 
     Where it says the same as the seed it says nothing more.
 
@@ -162,7 +162,7 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
 
 
 def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
-    """Ask about scores, tasks and systems that may be none: see the functions that it calls.
+    """Raise questions about scores, tasks and systems that may be none: see the functions called.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _perhaps_code(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
-    """Ask about a task that numbers the systems from 0 or 1: an index, or a place.
+    """Raise a question about a task that numbers the systems from 0 or 1: an index, or a place.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def _leaving(names: tuple[str, ...]) -> str:
 
 
 def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str, truth: Sequence[str]) -> None:
-    """Ask about columns that a pattern takes for scores, and that may be none.
+    """Raise a question about columns that a pattern takes for scores, and that may be none.
 
     They are true and false, or 0 and 1, beside numbers; far smaller than a column with a part of their name, as
     standard errors are; or ten times as large, or as wide, as the median column.
@@ -295,7 +295,7 @@ def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str
 
 
 def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which columns are called as another one and more, and are far smaller everywhere."""
+    """Return the columns whose names extend another one's, with far smaller values everywhere."""
     place = {name: at for at, name in enumerate(names)}
     found = np.zeros(len(names), np.bool_)
     for name, at in place.items():

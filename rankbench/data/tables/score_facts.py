@@ -136,7 +136,7 @@ class Facts:
 
 
 def _simple(raw: RawTable, layout: ScoreLayout) -> frozenset[str]:
-    """Return the columns of scores that need no second look: most tables have no others, and may be large."""
+    """Return the columns of scores that need no further checks: most tables have no others, and may be large."""
     names = [name for name in layout.cells if not _is_text(layout.schema[name])]
     if not (layout.reading.one("cells") or form_of(layout.reading)):
         texts = [name for name in layout.cells if name not in names]

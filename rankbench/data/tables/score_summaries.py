@@ -212,7 +212,7 @@ def _last_digits(numbers: _Floats) -> _Floats:
 
 
 def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How) -> float:
-    """Return about how likely chance puts a row so near to the mean, or the sum, of a block; 1 where it is none."""
+    """Return about the chance that a row is so near to the mean, or the sum, of a block; 1 if it is none."""
     used = ~np.isnan(own) & (~np.isnan(block)).any(axis=0)
     if used.sum() < 2:
         return 1.0

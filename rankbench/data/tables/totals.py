@@ -72,7 +72,7 @@ def _total_question(what: str, name: str, how: str, others: Sequence[str], leavi
 def refuse_totals(
     raw: RawTable, reading: Reading, rows: pl.LazyFrame, roles: Mapping[str, tuple[str, Sequence[str] | None]]
 ) -> None:
-    """Ask about a judge, a query or an item whose numbers are the total, or the mean, of the others'.
+    """Raise a question about a judge, a query or an item whose numbers are the total, or the mean, of the others'.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _leaving(columns: Sequence[str] | None, name: str) -> str:
 
 
 def refuse_vote_totals(found: ReadTable) -> None:
-    """Ask about judges and queries of votes, and about items of counted votes, that are the total of the others.
+    """Raise a question about judges and queries of votes, or items of counted votes, that are the others' total.
 
     Raises
     ------

@@ -303,7 +303,7 @@ def no_flag(reading: Reading) -> pl.Expr:
 
 
 def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
-    """Return the part of the line that states who won, with the number of rows of each outcome."""
+    """Return the part of the line on outcomes, with the number of rows of each."""
     roles = outcome_roles(reading)
     left, right = reading.one("left"), reading.one("right")
     if roles == ("winner",) and (told := words_of_sides(reading)):

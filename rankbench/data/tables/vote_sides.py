@@ -134,7 +134,7 @@ def _candidates(raw: RawTable, reading: Reading) -> list[str]:
 
 
 def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[SidePair]:
-    """Yield the pairs of columns that the winner's column names one of in every row.
+    """Yield the pairs of columns one of which the winner's column names in every row.
 
     The first rows tell which pairs may fit. Texts are few and rows are many: all rows are grouped once for each such
     pair, and words are looked for in the groups.

@@ -109,7 +109,7 @@ class VoteSource:
         return pl.any_horizontal(*gone.values()) if gone else None
 
     def with_outcome(self, frame: pl.LazyFrame, outcome: VoteOutcome, against: pl.Expr) -> VoteSource:
-        """Return the votes with who won as a column of its own, and which rows are left out.
+        """Return the votes with the outcome as a column, and whether each row is left out.
 
         Polars takes long to plan a query in which a long expression stands often.
         """

@@ -145,7 +145,7 @@ def merge_runs(
 def relabel(
     starts: Rows, high: Index, cells: Matrix, rank: Index, new_starts: Rows, new_high: Index, new_cells: Matrix
 ) -> None:
-    """Write a run whose item i is called ``rank[i]``, a permutation of the m items, in O(P + m).
+    """Write a run with item i renumbered to ``rank[i]``, a permutation of the m items, in O(P + m).
 
     `new_starts`, shape (m + 1,), holds zeros on entry.
     """

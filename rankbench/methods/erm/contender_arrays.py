@@ -216,7 +216,7 @@ def scratch_for(judged: Judged, m: int, targets: int, aggregate_work: int, maker
 
 
 def required_kernel(kernel: Kernel | None) -> Kernel:
-    """Return a kernel that must be there."""
+    """Return a kernel, which must exist."""
     if kernel is None:
         raise TypeError("only compiled components can run in lockstep")
     return kernel

@@ -83,7 +83,7 @@ def fit_composed(
 
 
 def _without_order(block: Block, contenders: Mapping[str, Composition]) -> dict[str, Outcome]:
-    """Refuse contenders that depend on an order of the judgments which the halves of ties do not have."""
+    """Raise for contenders that depend on an order of the judgments, which the halves of ties do not have."""
     said = block.comparisons
     if said.ties is None or not said.ties.any():
         return {}
@@ -183,7 +183,7 @@ class _Fits:
         return outcomes
 
     def _problems(self) -> dict[str, Problem | SpecError]:
-        """State every contender's problem; right-hand sides in one tiled product."""
+        """Make every contender's problem; right-hand sides in one tiled product."""
         problems: dict[str, Problem | SpecError] = {}
         targets: dict[object, MeanTarget] = {}
         of: dict[str, object] = {}
@@ -301,7 +301,7 @@ class _Fits:
         )
 
     def _stepped(self, path: ContenderPath, problems: dict[str, Problem | SpecError]) -> dict[str, Outcome]:
-        """Finish the stochastic contenders: the averaged iterate is their answer."""
+        """Finish the stochastic contenders: their result is the averaged iterate."""
         rows = self.stream.rows
         averaged = path.total[rows] / (self.draws - path.unaveraged[rows])[:, None]
         curved = any(c.curve for c in self.steppers.values())

@@ -21,7 +21,7 @@ from rankbench.methods.erm.lockstep import FEWEST, FRESH, Stream, unaveraged
 
 
 def is_compiled(contender: Composition) -> bool:
-    """Return whether every component of a contender offers the kernels that it would need."""
+    """Return whether every component of a contender has the kernels that it would need."""
     aggregator, surrogate, optimizer = contender.aggregator, contender.surrogate, contender.optimizer
     if not aggregator.needs_truth and aggregator.kernel() is None:
         return False

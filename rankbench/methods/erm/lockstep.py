@@ -163,7 +163,7 @@ class Lockstep(Stream):
 
 
 def _aligned(rows: int, columns: int) -> NDArray[np.float64]:
-    """Return a matrix of zeros that begins where a line of the processor's cache begins.
+    """Return a matrix of zeros aligned to the processor's cache lines.
 
     NumPy begins at any multiple of 16 bytes. Steps of a pair of items read and write nothing but such matrices; they
     take a quarter longer where vectors reach over two lines.

@@ -222,7 +222,7 @@ def _slopes(
 
 
 def single_target(block: Block, aggregator: Aggregator, surrogate: ScoreSurrogate) -> MeanTarget | None:
-    """Return the exact mean target of order k = 1, or None where it has no short form.
+    """Return the exact mean target of order k = 1, or None without a closed form.
 
     An equivariant aggregator turns every single judgment of one weight into the same
     structure up to a relabelling: one value for the winner, one for the loser, one for

@@ -43,11 +43,11 @@ class Guarded:
         return inner
 
     def work(self, kernel: Kernel, m: int, *, dirty: bool = False) -> NDArray[np.float64]:
-        """Return the scratch memory that a kernel asks for; zeros unless `dirty`."""
+        """Return a kernel's scratch memory; zeros unless `dirty`."""
         return self.array("work", kernel.work(m), np.nan if dirty else 0.0)
 
     def check(self, label: str) -> None:
-        """Raise if anything was written outside of the arrays.
+        """Raise if any write was out of the arrays' bounds.
 
         Raises
         ------
@@ -72,7 +72,7 @@ def call_aggregate(
     weights: NDArray[np.float64],
     m: int,
 ) -> NDArray[np.float64]:
-    """Return the structure that an `AGGREGATE` or `EDGES` kernel makes, as `aggregate` would."""
+    """Return the structure by an `AGGREGATE` or `EDGES` kernel, in the form of `aggregate`."""
     guarded, k = Guarded(), len(winners)
     label = f"{k} comparisons of {m} items"
     work = guarded.work(kernel, m)

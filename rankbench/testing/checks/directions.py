@@ -74,7 +74,7 @@ def winners_are_first(subject: Subject) -> None:
 
 
 def _margins_are_odd(it: SequentialAggregator, strict: bool) -> None:
-    """Raise unless an item that has won is expected to win, and another by as much not to."""
+    """Raise unless an item that has won is expected to win, and another one equally to lose."""
     for first, second in ((0, 1), (1, 0)):
         state, (one, other) = it.start(2), (np.array([item], np.int32) for item in (first, second))
         for time in range(3):

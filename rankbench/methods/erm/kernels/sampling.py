@@ -131,7 +131,7 @@ def sample_prefix(state: SeedState, n: int, k: int, index: Index, swaps: Index) 
 
 @declared()
 def undo_prefix(k: int, index: Index, swaps: Index) -> None:
-    """Put 0, 1, 2, ... back to where `sample_prefix` has swapped."""
+    """Restore 0, 1, 2, ... after the swaps of `sample_prefix`."""
     for i in range(np.uint64(k)):
         index[i] = i
         index[np.uint64(swaps[i])] = swaps[i]
