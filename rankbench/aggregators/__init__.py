@@ -13,7 +13,7 @@ from rankbench.aggregators.maximal_lotteries import MaximalLotteries
 from rankbench.aggregators.permuted_elo import PermutedElo
 from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.predictions import Predictions
-from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
+from rankbench.aggregators.rates import Borda, Budgeted, Coin, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
@@ -35,6 +35,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         Cascade,
         ClickThroughRate,
         COEC,
+        Coin,
         Copeland,
         Davidson,
         DifferenceGraph,

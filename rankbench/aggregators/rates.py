@@ -27,6 +27,28 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.kernels import Kernel, table_size
 
 
+class Coin(CountAggregator):
+    """A coin: all items have the score 0, whatever was judged.
+
+    Prefer it as the contender that every other one has to beat.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada"], "loser": ["bob", "bob"]}
+    >>> rankbench.aggregate(votes, "coin").table.select("item", "score").rows()
+    [('ada', 0.0), ('bob', 0.0)]
+    """
+
+    name: ClassVar[str] = "coin"
+    source: ClassVar[str] = "No method"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return zeros, shape (m,)."""
+        return np.zeros(counts.m)
+
+
 class Borda(CountAggregator):
     r"""Borda count: the share of judgments an item wins less the share it loses.
 

@@ -126,6 +126,8 @@ class Claim(_OfAKind):
         intervals are claimed to lie, and which other keys the table may hold.
     contrasts : tuple of Contrast
         All of them must be as claimed.
+    loss : str
+        Loss that it is about, of the experiment's; by default the headline.
     origin : {"beforehand", "post hoc"}
         Whether it was written, and last changed, before anybody had seen such results:
         of this experiment, of another program for it, or of a trial of it.
@@ -134,6 +136,7 @@ class Claim(_OfAKind):
     id: str
     text: str
     contrasts: tuple[Contrast, ...] = Field(min_length=1)
+    loss: str = ""
     origin: Literal["beforehand", "post hoc"] = "beforehand"
 
 
@@ -190,6 +193,24 @@ class Figure(_OfAKind):
     level: float = Field(default=0.95, gt=0, lt=1)
 
 
+class LogPlace(Record):
+    """The place of a log among others.
+
+    Attributes
+    ----------
+    kind : str
+        As "sports and games".
+    family : str
+        Logs of one family are one observation of the logs that there are; by default a log is a family of its own.
+    protocol : str
+        Of the experiment on it, in the contender grammar; by default the experiment's.
+    """
+
+    kind: str
+    family: str = ""
+    protocol: str = ""
+
+
 class Experiment(Record):
     """Data x blocks x contenders x losses, with the figure it draws and what it claims.
 
@@ -213,6 +234,11 @@ class Experiment(Record):
         and they are not called the best. A plan adds the contenders that declare `Method.needs_truth`.
     protocol, dataset : str
         In the contender grammar; the suite's own unless given.
+    datasets : dict of str to LogPlace
+        Logs, instead of `dataset`: the experiment is one on each of them, called NAME-DATASET. Its claims are about the
+        mean over the families of logs.
+    over : str
+        Of an experiment on one of several logs: the name of that on all of them, which the suite's file has.
     optional : bool
         Left out, with a note, where the data do not allow it.
     recommend : bool
@@ -245,6 +271,8 @@ class Experiment(Record):
     title: str
     protocol: str = ""
     dataset: str = ""
+    datasets: dict[str, LogPlace] = Field(default_factory=dict)
+    over: str = ""
     optional: bool = False
     recommend: bool = False
     margin: dict[str, MarginSize] = Field(default_factory=dict)
@@ -270,6 +298,21 @@ class Experiment(Record):
         losses = data.get("losses") or cls.model_fields["losses"].default
         return {**data, "margin": {losses[0]: data["margin"]}}
 
+    def on_each_log(self) -> list[Self]:
+        """Return the experiments on the data sets of `datasets`; itself without them."""
+        if not self.datasets or self.over:
+            return [self]
+        return [
+            self.model_copy(
+                update={
+                    **{"name": f"{self.name}-{dataset}", "title": f"{self.title}: {dataset}", "dataset": dataset},
+                    **{"protocol": place.protocol or self.protocol},
+                    **{"datasets": {dataset: place}, "over": self.name, "optional": True},
+                }
+            )
+            for dataset, place in self.datasets.items()
+        ]
+
     @model_validator(mode="after")
     def _has_what_it_recommends_by(self) -> Self:
         if self.recommend and not self.baseline:
@@ -277,6 +320,8 @@ class Experiment(Record):
         unknown = [metric for metric in self.margin if metric not in self.losses]
         if unknown:
             raise ValueError(f"margin: {unknown[0]!r} is not among the losses")
+        if unknown := [claim.loss for claim in self.claims if claim.loss and claim.loss not in self.losses]:
+            raise ValueError(f"claims: {unknown[0]!r} is not among the losses")
         return self
 
 

@@ -17,6 +17,7 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.clones import BestOfClones
     from rankbench.protocols.graded import Graded
+    from rankbench.protocols.held_out_ballots import HeldOutBallots
     from rankbench.protocols.items import Items
     from rankbench.protocols.one_step_ahead import OneStepAhead
     from rankbench.protocols.own_log import OwnLog
@@ -31,6 +32,7 @@ def rankbench_register() -> list[type[Protocol]]:
         BTL,
         ClickPrediction,
         Graded,
+        HeldOutBallots,
         Items,
         LeftAdvantage,
         OneStepAhead,

@@ -133,6 +133,7 @@ def load_suite(name: str) -> Suite:
         raise SpecError(f"suite {suite.name!r} has no experiments")
     # A suite without data of its own, as a log's, takes the data of the including suite.
     settled = [e if e.dataset else e.model_copy(update={"dataset": suite.dataset}) for e in experiments]
+    settled = [one for e in settled for one in e.on_each_log()]
     return suite.model_copy(update={"experiments": tuple(settled), "include": ()})
 
 
