@@ -22,6 +22,7 @@ import polars as pl
 
 from rankbench.core.runtime import cache_root
 from rankbench.core.system import replacement
+from rankbench.core.text import first_of
 from rankbench.data.cards import Card, CardFile, card_folders, cards
 from rankbench.data.convert import sha256_of
 from rankbench.data.tables.checks import CheckedTable, checked_table
@@ -31,6 +32,9 @@ from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import get
+
+_NAMED = 5
+"""Files that a message names."""
 
 
 def cache_folder() -> Path:
@@ -91,7 +95,7 @@ def _how(card: Card) -> str:
 
 
 def _by_hand(card: Card) -> str:
-    files = ", ".join(f"{card.folder or card.name}/{file.path}" for file in card.files)
+    files = first_of([f"{card.folder or card.name}/{file.path}" for file in card.files], _NAMED)
     return f"set RANKBENCH_DATA to a folder with {files} (from {card.homepage})"
 
 

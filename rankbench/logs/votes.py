@@ -294,7 +294,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         0 if unsigned == whole.height else unsigned,
         0 if undated == whole.height else undated,
         loaded_covariates(frame, order, weights),
-        column(REST).to_numpy() if REST in frame.columns else None,
+        column(REST).to_numpy() if whole.height < frame.height else None,
         queries,
         query_names,
         judge_names,

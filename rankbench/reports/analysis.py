@@ -20,18 +20,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.interfaces.cell import Split
-from rankbench.interfaces.claim import Bounds, ClaimKind, Compared, Evidence, NoEvidenceError, WeightedContrast
+from rankbench.interfaces.claim import ClaimKind, Compared, NoEvidenceError, WeightedContrast
 from rankbench.interfaces.suite import Claim, Contrast
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.experiment_data import Arm, ArmKey, Sampler, samplers_of
+from rankbench.reports.over_claims import answers_over
+from rankbench.reports.over_logs import over_logs
 from rankbench.reports.standings import Standing, standings
+from rankbench.reports.verdicts import JudgedClaim, clearest_first, findings_of, verdict, without_held
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
@@ -110,25 +113,6 @@ def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, Weights]]:
     return [(f"{a} vs {b}, n = {n:,}", (((n, a), 1.0), ((n, b), -1.0))) for n in at]
 
 
-Verdict: TypeAlias = Literal["held", "did not hold", "could not tell"]
-
-
-def verdict(kind: ClaimKind, bounds: Bounds) -> Verdict:
-    """Judge a claim: held by each contrast's own interval, refuted by a simultaneous one."""
-    if kind.opposed(bounds.lower, bounds.upper).any():
-        return "did not hold"
-    return "held" if kind.claimed(bounds.own_lower, bounds.own_upper).all() else "could not tell"
-
-
-def clearest_first(kind: ClaimKind, bounds: Bounds) -> list[int]:
-    """Return the contrasts that lie entirely on the other side, farthest in widths first."""
-    width = bounds.upper - bounds.lower
-    past = kind.excess(bounds.estimate)
-    far = np.divide(past, width, out=np.full(past.shape, np.inf), where=width > 0)
-    other = np.flatnonzero(kind.opposed(bounds.lower, bounds.upper))
-    return sorted(other.tolist(), key=lambda j: (-far[j], j))
-
-
 def curve_steps(sampler: Sampler, arm: Arm, metric: str) -> NDArray[np.int64]:
     """Return the steps that an arm's curve was recorded at, shape (P,); empty without one."""
     curves = [sampler.results.curves(arm.cells[repetition]) for repetition in sorted(arm.done)]
@@ -177,67 +161,11 @@ def in_windows(
     return np.rint(middle).astype(np.int64), np.add.reduceat(values, starts, axis=1) / sizes
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One contrast with its intervals, simultaneous over the claim's contrasts unless said otherwise.
-
-    Attributes
-    ----------
-    text : str
-        Compared contenders, in words.
-    estimate : float
-        A difference or a ratio, as the claim's kind has it.
-    lower, upper : float
-        Over queries and repetitions; over repetitions for curves, which have no queries.
-    lower_draws, upper_draws : float
-        Over repetitions alone.
-    own_lower, own_upper : float
-        As `lower` and `upper`, of this contrast alone.
-    """
-
-    text: str
-    estimate: float
-    lower: float
-    upper: float
-    lower_draws: float
-    upper_draws: float
-    own_lower: float
-    own_upper: float
-
-
-@dataclass(frozen=True)
-class JudgedClaim:
-    """A claim's verdict on one split.
-
-    Attributes
-    ----------
-    split : Split or None
-        None for claims about curves, which have no losses of units.
-    about : Split
-        The same; for curves the split that the protocol declares for them.
-    by_draws : Verdict
-        Verdict by the intervals over repetitions alone.
-    notes : tuple of str
-        Contrasts that were left out, and why.
-    against : tuple of str
-        If the claim did not hold: the contrasts that lie on the other side, the clearest
-        first.
-    """
-
-    experiment: str
-    claim: Claim
-    split: Split | None
-    about: Split
-    verdict: Verdict = "could not tell"
-    by_draws: Verdict = "could not tell"
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    against: tuple[str, ...] = ()
-
-
 def answers(sampler: Sampler) -> list[JudgedClaim]:
-    """Return the answers to an experiment's claims, on every split."""
+    """Return the answers to an experiment's claims, on every split; those on several logs are answered together."""
     found: list[JudgedClaim] = []
+    if sampler.experiment.over:
+        return found
     for claim in sampler.experiment.claims:
         kind = claim_kind(claim)
         contrasts, notes, complete = resolve(sampler, claim)
@@ -247,18 +175,8 @@ def answers(sampler: Sampler) -> list[JudgedClaim]:
         for split, about in splits:
             empty = JudgedClaim(sampler.experiment.name, claim, split, about, notes=notes)
             answer = _answer(sampler, kind, contrasts, empty)
-            found.append(answer if complete else _without_held(answer))
+            found.append(answer if complete else without_held(answer))
     return found
-
-
-def _without_held(answer: JudgedClaim) -> JudgedClaim:
-    """Take back a verdict that rests on some of the claim's contrasts only."""
-    weaker: dict[Verdict, Verdict] = {"held": "could not tell"}
-    return replace(
-        answer,
-        verdict=weaker.get(answer.verdict, answer.verdict),
-        by_draws=weaker.get(answer.by_draws, answer.by_draws),
-    )
 
 
 def _answer(
@@ -269,7 +187,7 @@ def _answer(
     repetitions = tuple(sorted(frozenset.intersection(*(arm.done for arm in arms)))) if arms else ()
     if not repetitions:
         return empty
-    metric = sampler.metrics[0]
+    metric = empty.claim.loss or sampler.metrics[0]
     compared = Compared(
         tuple(contrasts),
         tuple(arm.key for arm in arms),
@@ -294,7 +212,7 @@ def _answer(
         empty,
         verdict=verdict(kind, evidence.bounds),
         by_draws=verdict(kind, evidence.by_draws),
-        findings=_findings(kind, evidence),
+        findings=findings_of(kind, evidence),
         against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
     )
     if too_few(len(repetitions)):
@@ -306,13 +224,6 @@ def _answer(
         return found
     note = "one repetition: the interval is over queries alone and says nothing about other repetitions"
     return replace(found, verdict="could not tell", against=(), notes=(*empty.notes, note))
-
-
-def _findings(kind: ClaimKind, evidence: Evidence) -> tuple[Finding, ...]:
-    both, draws = evidence.bounds, evidence.by_draws
-    columns = (both.estimate, both.lower, both.upper, draws.lower, draws.upper, both.own_lower, both.own_upper)
-    shown = [kind.shown(column).tolist() for column in columns]
-    return tuple(Finding(text, *row) for text, row in zip(evidence.texts, zip(*shown, strict=True), strict=True))
 
 
 @dataclass(frozen=True)
@@ -355,4 +266,7 @@ def analyze(results: StoredResults) -> Analysis:
             else Section(sampler, [], [])
             for sampler in samplers_of(results)
         ]
+        for over in over_logs(sections):
+            of_first = next(section for section in sections if section.sampler is over.logs[0].sampler)
+            of_first.answers.extend(answers_over(over))
     return Analysis(results.record(), sections, known, planned)

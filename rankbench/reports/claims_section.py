@@ -12,8 +12,10 @@ from rankbench.core.text import interval_text, markdown, number, numbered, sente
 from rankbench.interfaces.cell import SPLITS, Split
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
-from rankbench.reports.analysis import Analysis, Finding, JudgedClaim, Verdict
+from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, TerminalNode, first_rows
+from rankbench.reports.over_logs import over_logs
+from rankbench.reports.verdicts import Finding, JudgedClaim, Verdict
 from rankbench.store.records import SourceRecord
 
 MOST_DIGITS = 8
@@ -53,6 +55,8 @@ def claims_section(analysis: Analysis) -> list[Node]:
             "contrasts of the claim at once. *Could not tell*: neither. Verdicts are about these data and contenders: "
             "a claim that did not hold here does not refute the paper. Intervals are over queries and repetitions, or "
             "by the corrected resampled t where repetitions share training data."
+            + " Of experiments on several logs they are over families of logs."
+            * bool(over_logs(analysis.sections))
         ),
         Grid.from_rows(columns, [_summary(answers, splits) for answers in ordered]),
     ]

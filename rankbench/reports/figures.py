@@ -185,11 +185,21 @@ class SampledResults(ExperimentResults):
 
 
 class DrawnFigure(NamedTuple):
-    """A figure of an experiment, as the suite asks for it and as data."""
+    """A figure of an experiment, as the suite asks for it and as data.
+
+    Attributes
+    ----------
+    sampler : Sampler
+    figure : Figure
+    drawing : Drawing
+    title : str
+        Its title, where it is of several experiments; `sampler` is that of the first.
+    """
 
     sampler: Sampler
     figure: Figure
     drawing: Drawing
+    title: str = ""
 
     def canvas(self, looks: Mapping[str, Look]) -> Canvas:
         """Return it as matplotlib has it, with the looks that `rankbench.drawing.looks.assign_looks` gives a suite.
@@ -198,7 +208,8 @@ class DrawnFigure(NamedTuple):
         """
         n = self.drawing.n
         races = [race for race in self.sampler.races if n is None or race.n in n]
-        return titled_canvas(self.drawing, subtitle(self.sampler, self.figure, races, self.drawing), looks)
+        title = self.title or subtitle(self.sampler, self.figure, races, self.drawing)
+        return titled_canvas(self.drawing, title, looks)
 
 
 def drawn_figures(sampler: Sampler, together: float | None = None) -> list[DrawnFigure]:
@@ -239,4 +250,4 @@ class _OverUnits(SampledResults):
 
 def over_units(one: DrawnFigure, together: float | None = None) -> Drawing:
     """Return a figure with means over units and repetitions; `together` as `SampledResults` takes it."""
-    return figure_kind(one.figure).drawing(one.figure, _OverUnits(one.sampler, together))
+    return one.drawing if one.title else figure_kind(one.figure).drawing(one.figure, _OverUnits(one.sampler, together))

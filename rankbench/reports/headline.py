@@ -15,6 +15,8 @@ from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.footnotes import STOPPED
 from rankbench.reports.leaderboard_intro import items_said, who_is_best
 from rankbench.reports.leaders import headline_section, leaders_of
+from rankbench.reports.over_logs import over_logs
+from rankbench.reports.over_page import answer_over_logs
 from rankbench.reports.standings import Standing, best_first, standings_so_far
 from rankbench.reports.tables import metric_name, metric_title, rank_text
 from rankbench.stats.contrasts import FEWER_FIRST, FEWEST
@@ -97,6 +99,8 @@ def headline_of(analysis: Analysis) -> Headline:
     """Return the headline of a run."""
     said, section = tuple(items_said(analysis)), headline_section(analysis)
     leaders = leaders_of(section) if section is not None else []
+    if overs := over_logs(analysis.sections):
+        return Headline(answer_over_logs(overs), smaller=analysis.record.smaller)
     if section is None or not leaders:
         return Headline(said, smaller=analysis.record.smaller)
     sampler, n = section.sampler, leaders[0].n

@@ -25,6 +25,8 @@ from rankbench.reports.footnotes import (
     troubles,
 )
 from rankbench.reports.leaderboard_intro import at_a_glance, compared_with, first_screen, named_otherwise, top_items
+from rankbench.reports.over_logs import over_logs
+from rankbench.reports.over_page import tables_over_logs
 from rankbench.reports.recommendation import Recommendation
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.stats.contrasts import FEWER_FIRST
@@ -55,6 +57,7 @@ def leaderboard(
     first = [*_progress(analysis), *first_screen(analysis, kinds_of_data(groups)), _links(links)]
     sections: list[tuple[str, Sequence[Node]]] = [
         (PAGE, [Heading(1, markdown(record.title)), *first]),
+        (PAGE, tables_over_logs(over_logs(analysis.sections))),
         (PAGE, _titled("Recommendation", [Bullets(one.answer) for one in found])),
         (PAGE, _titled("Each experiment", glance)),
         (PAGE, _titled("First in the ranking", top_items(analysis))),
@@ -146,7 +149,7 @@ def _experiment(section: Section, figures: Sequence[DrawnFigure]) -> list[Node]:
     experiment, source = sampler.experiment, sampler.source
     parts: list[Node] = [Heading(2, markdown(experiment.title))]
     notes: list[str] = []
-    for one in (one for one in figures if one.sampler is sampler):
+    for one in (one for one in figures if one.sampler is sampler and not one.title):
         words = markdown(one.figure.title or experiment.title)
         parts.append(Image(words, f"figures/{one.figure.file}.svg"))
         notes += _not_in(one.drawing)

@@ -18,6 +18,8 @@ from rankbench.reports.experiment_data import Arm
 from rankbench.reports.figures import SampledResults
 from rankbench.reports.footnotes import judgments_simulated, stopped_early, thin
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
+from rankbench.reports.over_logs import over_logs
+from rankbench.reports.over_page import answer_over_logs
 from rankbench.reports.recommendation import joined_words
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import Standing, best_first
@@ -61,9 +63,9 @@ def first_screen(analysis: Analysis, kind: str) -> list[Node]:
     kind : str
         Whether the data are real or simulated, in Markdown.
     """
-    section, record = headline_section(analysis), analysis.record
-    said, parts = [], list[Node]()
-    if section is not None:
+    section, record, overs = headline_section(analysis), analysis.record, over_logs(analysis.sections)
+    said, parts = [], list[Node]([Bullets(answer_over_logs(overs))] if overs else [])
+    if section is not None and not overs:
         results = SampledResults(section.sampler, together_level(section, analysis))
         found = leaders_of(section)
         elsewhere = _elsewhere(analysis, section, found)

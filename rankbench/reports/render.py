@@ -13,6 +13,8 @@ from rankbench.reports.document import Node, csv_of, markdown_of
 from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaders import headline_section
+from rankbench.reports.over_logs import over_logs
+from rankbench.reports.over_page import figures_over_logs
 from rankbench.reports.recommendation import Recommendation, recommendations
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import COLUMNS, units_csv, values_of
@@ -77,11 +79,12 @@ def figure_of(results: StoredResults, file: str = "") -> Canvas:
 
 
 def _figures(analysis: Analysis) -> list[DrawnFigure]:
-    return [
+    own = [
         one
         for section in analysis.sections
         for one in drawn_figures(section.sampler, together_level(section, analysis))
     ]
+    return [*figures_over_logs(over_logs(analysis.sections)), *own]
 
 
 def pages_of(results: StoredResults) -> Pages:

@@ -12,7 +12,8 @@ import pytest
 import synthetic
 from synthetic import Contender, Plan
 
-from rankbench.reports.analysis import JudgedClaim, answers
+from rankbench.reports.analysis import answers
+from rankbench.reports.verdicts import JudgedClaim
 
 QUERIES = {"design": 60, "heldout": 50}
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from rankbench.interfaces.claim import Compared, NoEvidenceError, WeightedContrast
-from rankbench.reports.analysis import verdict
+from rankbench.reports.verdicts import verdict
 from rankbench.suites.claim_kinds import Bounded, Rate, Wins
 
 STEPS = (1_000, 3_000, 10_000)

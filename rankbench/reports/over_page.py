@@ -1,0 +1,169 @@
+"""The page of experiments on several logs: an answer in sentences, methods over logs, and methods by logs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankbench.core.text import count_text, first_of, interval_text, markdown, number
+from rankbench.interfaces.figure import Dot, Drawing, Plot
+from rankbench.interfaces.suite import Figure
+from rankbench.reports.document import Bullets, Column, Grid, Heading, Image, Node, Paragraph
+from rankbench.reports.figures import DrawnFigure
+from rankbench.reports.leaders import MOST_NAMED
+from rankbench.reports.over_logs import OverLogs
+from rankbench.reports.recommendation import joined_words
+from rankbench.reports.tables import metric_name
+from rankbench.stats.contrasts import FEWER_FIRST
+from rankbench.systems.score_sample import wrong_rates
+
+_PANELS = 5
+"""Methods of a figure: the best, each with a panel of its own."""
+
+
+def answer_over_logs(overs: Sequence[OverLogs]) -> tuple[str, ...]:
+    """Return the answer: a sentence for each experiment that says which differences matter."""
+    return tuple(_sentence(one) for one in overs if one.logs[0].sampler.experiment.margin)
+
+
+def tables_over_logs(overs: Sequence[OverLogs]) -> list[Node]:
+    """Return for each experiment a table of methods over logs, the figure, and a table of methods by logs."""
+    return [node for one in overs for node in (Heading(2, markdown(one.title)), *_methods(one), *_by_log(one))]
+
+
+def _sentence(over: OverLogs) -> str:
+    """Return which methods may be the best, and how many of a hundred judgments tell them from the baseline."""
+    loss, base = over.losses[0], over.baseline
+    labels, found = over.ranked(loss)
+    logs = f"{count_text(len(over.places), 'log')} of {count_text(len(over.families), 'family')}"
+    if found is None:
+        return f"**{markdown(over.title)}** ({logs}): too few logs for an answer over logs."
+    maximize = over.metric(loss).direction == "maximize"
+    best = int(np.argmax(found.scores) if maximize else np.argmin(found.scores))
+    first = [label for label, one in zip(labels, found.may_be_first, strict=True) if one and label != labels[best]]
+    ends = interval_text(found.lower[best], found.upper[best], sign=True)
+    also = ", and no other method may be the best"
+    if first:
+        also = f"; {first_of([*map(markdown, first)], MOST_NAMED)} may be the best, too"
+    metric, gap = over.metric(loss), number(found.scores[best], sign=True)
+    said = (
+        f"**{markdown(over.title)}** ({logs}): **{markdown(labels[best])}** has the best mean {metric_name(metric)}, "
+    )
+    said += f"{gap} {metric.unit} from the {markdown(base)} (95% interval {ends}){also}"
+    return f"{said}{_of_a_hundred(over, labels[best])}."
+
+
+def _of_a_hundred(over: OverLogs, label: str) -> str:
+    """Return how many of 100 judgments methods order the other way, where a loss is a share of them."""
+    loss = next((one for one in over.losses if over.metric(one).unit.startswith("share of ")), "")
+    if not loss:
+        return ""
+    means = dict(zip(over.labels, 100 * over.of_families(over.values(loss, "mean")).mean(axis=0), strict=True))
+    what = over.metric(loss).unit.removeprefix("share of ")
+    others = [f"{markdown(one)} {number(means[one], 1)}" for one in (over.baseline, _chance(over)) if one != label]
+    return f". Of 100 held-out {what} it orders {number(means[label], 1)} the other way, {', '.join(others)}"
+
+
+def _chance(over: OverLogs) -> str:
+    """Return the worst method: the coin, where one is tossed."""
+    labels, found = over.ranked(over.losses[0])
+    sign = -1.0 if over.metric(over.losses[0]).direction == "maximize" else 1.0
+    return over.baseline if found is None else labels[int(np.argmax(sign * found.scores))]
+
+
+def _methods(over: OverLogs) -> list[Node]:
+    """Return the methods by mean difference over families, with places, and the figure."""
+    loss = over.losses[0]
+    metric, (labels, found) = over.metric(loss), over.ranked(loss)
+    if found is None:
+        return []
+    sign, others = (-1.0 if metric.direction == "maximize" else 1.0), over.losses[1:]
+    means = {
+        one: dict(zip(over.labels, over.of_families(over.values(one, "difference")).mean(axis=0), strict=True))
+        for one in others
+    }
+    ranks = over.mean_ranks(loss)
+    columns = [Column("method"), Column(f"{metric_name(metric)} minus {markdown(over.baseline)}", "right")]
+    columns += [Column(title, "center") for title in ("95% interval", "rank", "may be the best", "mean rank")]
+    columns += [Column(f"{metric_name(over.metric(one))}, difference", "right") for one in others]
+    rows = []
+    for at in np.argsort(sign * found.scores, kind="stable").tolist():
+        low, high = found.ranks[at].tolist()
+        place = f"{low}" if low == high else f"{low} to {high}"
+        rest = [number(means[one][labels[at]], sign=True) for one in others]
+        ends = interval_text(found.lower[at], found.upper[at], sign=True)
+        yes = "yes" if found.may_be_first[at] else ""
+        mean = number(ranks[labels[at]], 1)
+        rows.append((markdown(labels[at]), number(found.scores[at], sign=True), ends, place, yes, mean, *rest))
+    families, logs = count_text(len(over.families), "family"), count_text(len(over.places), "log")
+    notes = [
+        f"Means over {families} of {logs}, which are the sample: the logs of a family count as one, by their mean. "
+        f"Ranks hold for all methods together at 95%. {FEWER_FIRST} *Mean rank*: among these methods, over families.",
+        f"{families} are few. Of simulated tables with skewed scores, "
+        f"{wrong_rates(len(over.families), len(labels))[0]:.0%} have a wrong rank range; the level is 5%.",
+        *_failed(over, labels),
+    ]
+    figure = Image(markdown(over.title), f"figures/{over.name}.svg")
+    return [Grid.from_rows(columns, rows), Bullets(tuple(notes)), figure]
+
+
+def _failed(over: OverLogs, ranked: Sequence[str]) -> list[str]:
+    """Name the methods that have no place, with the logs on which they failed and a reason."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for label in (label for label in over.labels if label not in ranked):
+        rows = [over.row(log, label, over.losses[0]) for log in range(len(over.places))]
+        where = tuple(place.log for place, row in zip(over.places, rows, strict=True) if row.status != "done")
+        found.setdefault(where, {})[label] = next(row.reason for row in rows if row.status != "done")
+    return [
+        f"No place over logs: {joined_words([*map(markdown, whose)])}, without a result on {joined_words(where)} "
+        f"({markdown(next(iter(whose.values())))})."
+        for where, whose in found.items()
+    ]
+
+
+def _by_log(over: OverLogs) -> list[Node]:
+    """Return differences from the baseline, a row a log and a column a method."""
+    loss, base = over.losses[0], over.baseline
+    others = [label for label in over.labels if label != base]
+    columns = [Column("log"), Column("kind"), Column("family"), *(Column(markdown(label), "right") for label in others)]
+    rows = []
+    for at, place in enumerate(over.places):
+        cells = []
+        for row in (over.row(at, label, loss) for label in others):
+            half = (row.difference_upper - row.difference_lower) / 2
+            spread = "" if math.isnan(half) else f" ± {number(half)}"
+            cells.append(f"{number(row.difference, sign=True)}{spread}" if row.status == "done" else f"*{row.status}*")
+        rows.append((markdown(place.log), place.kind, "" if place.family == place.log else place.family, *cells))
+    said = (
+        f"{metric_name(over.metric(loss))} minus that of the {markdown(base)} on the same judgments, ± half the 95% "
+        "interval, each by itself. What differs between kinds of logs is described here, and not tested. "
+        "[details.md](details.md) has a section for each log, [leaderboard.csv](leaderboard.csv) the other losses."
+    )
+    return [Grid.from_rows(columns, rows), Paragraph(said[0].upper() + said[1:])]
+
+
+def figures_over_logs(overs: Sequence[OverLogs]) -> list[DrawnFigure]:
+    """Return a figure for each experiment on several logs: logs down, a panel for each of the best methods."""
+    return [_figure(one) for one in overs]
+
+
+def _figure(over: OverLogs) -> DrawnFigure:
+    loss = over.losses[0]
+    metric, (labels, found) = over.metric(loss), over.ranked(loss)
+    sign = -1.0 if metric.direction == "maximize" else 1.0
+    order = [labels[at] for at in np.argsort(sign * found.scores, kind="stable")] if found is not None else labels
+    shown = [label for label in order if label != over.baseline][:_PANELS]
+    plots = []
+    for label in shown:
+        rows = [over.row(at, label, loss) for at in range(len(over.places))]
+        dots = tuple(
+            Dot(label, place.log, row.difference, row.difference_lower, row.difference_upper)
+            for place, row in zip(over.places, rows, strict=True)
+        )
+        plots.append(Plot(title=label, x_label=metric.axis(after=f" minus {over.baseline}"), dots=dots, zero=True))
+    what = f"{metric.name} minus that of the {over.baseline}, {metric.better}"
+    title = f"{over.title}\n{what}; 95% intervals of each log"
+    drawing = Drawing((tuple(plots),), tuple(shown), legends="none", size=(2.9, 2.6))
+    return DrawnFigure(over.logs[0].sampler, Figure(file=over.name, kind="dots", title=over.title), drawing, title)
