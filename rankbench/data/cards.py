@@ -20,6 +20,7 @@ from rankbench.data.readings.find import whole_reading
 from rankbench.data.tables.kinds import built_in
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import Reading
+from rankbench.interfaces.suite import LogPlace
 
 VARIABLE = "RANKBENCH_CARDS"
 """The environment's variable; it comes before the file."""
@@ -131,6 +132,8 @@ class Card(Record):
         Where its files are below the folder that ``RANKBENCH_DATA`` names; by default its name.
     reading : dict
         Meanings of its columns, as a reading file has them.
+    joins : dict of str to LogPlace
+        Experiments on several logs that it joins, by name, with its place among the logs.
     expected : Expected
     archives : tuple of Archive
     files : tuple of CardFile
@@ -150,6 +153,7 @@ class Card(Record):
     named: bool = False
     folder: Annotated[str, AfterValidator(lambda path: path and _inside(path))] = ""
     reading: dict[str, Any] = Field(default_factory=dict)
+    joins: dict[str, LogPlace] = Field(default_factory=dict)
     expected: Expected
     archives: tuple[Archive, ...] = ()
     files: tuple[CardFile, ...] = Field(min_length=1)

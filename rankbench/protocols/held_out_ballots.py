@@ -36,8 +36,6 @@ from rankbench.protocols.judging import each_cell
 from rankbench.protocols.links import GAIN
 from rankbench.protocols.log_votes import misfit_of, unchanged
 
-Floats = NDArray[np.float64]
-
 _STEEPEST = 50.0
 """Largest scale of scores whose standard deviation is one."""
 
@@ -169,10 +167,10 @@ class _Trial:
     """Different ballots, shape (K, L), with their weights in each inner part, the tested one last, and inner cuts."""
 
     rows: NDArray[np.int32]
-    weights: Floats
+    weights: NDArray[np.float64]
     inner: tuple[tuple[tuple[int, ...], int], ...]
 
-    def scores(self, aggregator: Aggregator, weights: Floats) -> Floats:
+    def scores(self, aggregator: Aggregator, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what an aggregator makes of ballots, shape (m,)."""
         rows, cast = self.rows[weights > 0], weights[weights > 0]
         told = rows >= 0
@@ -181,7 +179,7 @@ class _Trial:
         orders = Orders(np.array([0, len(rows)], dtype=np.int64), starts, rows[told], places, cast)
         return call_aggregator(aggregator, orders, int(self.rows.max()) + 1)
 
-    def next_place(self, scores: Floats, weights: Floats, b: float) -> Floats:
+    def next_place(self, scores: NDArray[np.float64], weights: NDArray[np.float64], b: float) -> NDArray[np.float64]:
         """Return the summed loss of all choices, and their weight."""
         kept = weights > 0
         rows, cast = self.rows[kept], weights[kept]
@@ -202,7 +200,7 @@ class _Trial:
                 best, least = (number, b), loss
         return best
 
-    def _scale(self, seen: Sequence[tuple[Floats, int]]) -> tuple[float, float]:
+    def _scale(self, seen: Sequence[tuple[NDArray[np.float64], int]]) -> tuple[float, float]:
         """Return the scale of scores of least loss, which is convex in it, and that loss."""
         from scipy.optimize import minimize_scalar
 
@@ -219,7 +217,7 @@ class _Trial:
         found = minimize_scalar(loss, bounds=(0.0, _STEEPEST), method="bounded", options={"xatol": 1e-7})
         return (found.x / unit, found.fun) if found.fun < even else (0.0, even)
 
-    def tau(self, scores: Floats, weights: Floats) -> float:
+    def tau(self, scores: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
         """Return the mean correlation of the scores with the ballots."""
         kept = weights > 0
         rows, cast = self.rows[kept], weights[kept]
@@ -238,5 +236,7 @@ def _judged(trial: _Trial, metrics: Sequence[str], cell: str, contender: Contend
     scores = trial.scores(grid[point], trial.weights[:-1].sum(axis=0))
     lost, choices = trial.next_place(scores, tested, b)
     found: dict[str, Any] = {"next-place": lost / choices, "kendall-tau": trial.tau(scores, tested)}
-    losses: dict[tuple[str, Split], Floats] = {(name, "heldout"): np.array([found[name]]) for name in metrics}
+    losses: dict[tuple[str, Split], NDArray[np.float64]] = {
+        (name, "heldout"): np.array([found[name]]) for name in metrics
+    }
     return CellResult(cell, "done", "", math.nan, losses, {}, {"point": float(point), "scale": b})

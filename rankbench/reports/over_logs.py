@@ -38,7 +38,7 @@ class LogResults(Protocol):
         """A row for each method and loss."""
 
 
-class Place(NamedTuple):
+class NamedLog(NamedTuple):
     """A log among others: its name, what it is of, and its family."""
 
     log: str
@@ -62,10 +62,10 @@ class OverLogs:
     logs: Sequence[LogResults]
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[NamedLog]:
         """The logs, in the order of the suite."""
         named = [next(iter(one.sampler.experiment.datasets.items())) for one in self.logs]
-        return [Place(log, place.kind, place.family or log) for log, place in named]
+        return [NamedLog(log, place.kind, place.family or log) for log, place in named]
 
     @cached_property
     def families(self) -> list[str]:

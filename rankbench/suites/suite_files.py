@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rankbench.core.spec import expand
+from rankbench.data.cards import cards
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 from rankbench.plugin import manager
@@ -133,8 +134,15 @@ def load_suite(name: str) -> Suite:
         raise SpecError(f"suite {suite.name!r} has no experiments")
     # A suite without data of its own, as a log's, takes the data of the including suite.
     settled = [e if e.dataset else e.model_copy(update={"dataset": suite.dataset}) for e in experiments]
-    settled = [one for e in settled for one in e.on_each_log()]
+    settled = [one for e in settled for one in _joined(e).on_each_log()]
     return suite.model_copy(update={"experiments": tuple(settled), "include": ()})
+
+
+def _joined(experiment: Experiment) -> Experiment:
+    """Return an experiment on several logs with those whose data cards say that they join it."""
+    own = {card.name: card.joins[experiment.name] for card in cards().values() if experiment.name in card.joins}
+    logs = experiment.datasets and {**experiment.datasets, **own}
+    return experiment.model_copy(update={"datasets": logs}) if own else experiment
 
 
 def _second(names: Sequence[str]) -> str:

@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 import rankbench
+from rankbench.data.cards import cards
 from rankbench.errors import SpecError
-from rankbench.interfaces.suite import Experiment
+from rankbench.interfaces.suite import Experiment, LogPlace
 from rankbench.reports.analysis import analyze
 from rankbench.reports.over_claims import answers_over
 from rankbench.reports.over_logs import over_logs
@@ -89,6 +90,14 @@ def test_an_experiment_on_several_logs_is_one_on_each(folder):
     place = {"kind": "k", "protocol": "held-out-ballots:folds=query"}
     one = Experiment(name="a", title="A", protocol="own-log", contenders=[{"use": "coin"}], datasets={"f1": place})
     assert [each.protocol for each in one.on_each_log()] == ["held-out-ballots:folds=query"]
+
+
+def test_a_log_joins_by_its_card(folder, monkeypatch):
+    place = LogPlace(kind="sports", family="chess")
+    card = cards()["lichess"].model_copy(update={"joins": {"votes": place}})
+    monkeypatch.setattr("rankbench.suites.suite_files.cards", lambda: {"lichess": card})
+    experiments = load_suite(str(folder / "few-logs.toml")).experiments
+    assert (experiments[-1].name, experiments[-1].datasets) == ("votes-lichess", {"lichess": place})
 
 
 def test_a_claim_is_about_one_of_the_losses(tmp_path):
