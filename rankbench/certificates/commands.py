@@ -19,7 +19,7 @@ from rankbench.certificates.conditions import failing
 from rankbench.certificates.suite import consistency
 from rankbench.cli.help import FILES, SectionedCommand
 from rankbench.cli.output import complete_names, heartbeat
-from rankbench.cli.shown import Answer, F, Format, Table, chosen_form, finish, format_option, show
+from rankbench.cli.shown import Answer, F, Format, Table, chosen_form, finish, format_option, show, title_option
 from rankbench.core.text import count_text
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin.manager import get
@@ -99,6 +99,7 @@ _OF_CERTIFICATES, _OF_CALIBRATION = ("k", "budget", "laws", "picture", "verify",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the certificate to this file; with --calibration a file as it ends: .html, .png, .svg, .csv, ...",
 )
+@title_option
 @click.pass_context
 def certify(
     ctx: click.Context,

@@ -45,7 +45,7 @@ RARE = {"executor", "address", "seed", "replicates", "reader"}
 
 READING = "columns words file_format"
 FILTER = "where without without_judge min_votes"
-FILES = "form as_json out"
+FILES = "form as_json out title"
 """Parameters of options that several commands have."""
 
 CODES = "Exit codes: 0 well, 1 failed or worse, 2 refused, 3 not tested: docs/reference/exit-codes.md"

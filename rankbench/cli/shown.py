@@ -40,6 +40,9 @@ _ENDINGS: dict[str, Format] = {
 _PICTURES: dict[str, Format] = {".png": "png", ".svg": "svg"}
 
 
+_TITLE = "rankbench.title"
+"""Key of click's ``meta`` for the title of a page."""
+
 JSON_SCHEMA = 1
 """Version of the output of ``--json``, of each subcommand: docs/reference/json.md."""
 
@@ -199,6 +202,14 @@ def _print_first_screen(answer: Answer) -> None:
         say(visible_line(line), err=True)
 
 
+def _head(answer: Answer) -> tuple[str, list[str]]:
+    """Return the title of a page, and how it begins in Markdown: with ``--title`` the headline comes below it."""
+    context = click.get_current_context(silent=True)
+    title = context.meta.get(_TITLE, "") if context else ""
+    words = [f"# {markdown(title or answer.headline)}", *[markdown(answer.headline)] * bool(title)]
+    return title or answer.headline, words if title or answer.headline else []
+
+
 def _print(part: Part) -> None:
     """Print a part of an answer; a text is one line."""
     if isinstance(part, str):
@@ -227,7 +238,7 @@ def encoded(answer: Answer, form: Format) -> bytes:
         indent = 2 if answer.frame is None else 1  # rows may be many
         return f"{json.dumps(_json_record(answer), indent=indent, allow_nan=False)}\n".encode("ascii")
     if form == "md":
-        texts = [f"# {markdown(answer.headline)}"] if answer.headline else []
+        _, texts = _head(answer)
         for part in answer.tables:
             if isinstance(part, Table):
                 texts += [*[markdown(part.title)] * bool(part.title), _markdown_table(part)]
@@ -286,7 +297,8 @@ def _html(answer: Answer) -> bytes:
     from rankbench.html.content import Chart, Page, SortedTable
     from rankbench.html.page import page_bytes
 
-    words, charts, tables = f"# {markdown(answer.headline)}\n", [], []
+    title, head = _head(answer)
+    words, charts, tables = "\n\n".join(head) + "\n", [], []
     if answer.drawing is not None:
         figure = answer.drawing()
         svg = picture_bytes(figure.canvas())["svg"]
@@ -299,7 +311,7 @@ def _html(answer: Answer) -> bytes:
         heading = one_line(part.title) or "All rows"
         tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric))
     below, texts = "\n\n".join(_below(answer)), answer.provenance.texts()
-    return page_bytes(Page(answer.headline, words, tables, charts, below=below, texts=texts, sorts=True))
+    return page_bytes(Page(title, words, tables, charts, below=below, texts=texts, sorts=True))
 
 
 def _safe_rows(table: Table) -> list[list[str]]:
@@ -356,12 +368,23 @@ def format_option(forms: Sequence[str], words: str) -> Callable[[F], F]:
     return given
 
 
+def _keep_title(ctx: click.Context, parameter: click.Parameter, title: str) -> None:
+    ctx.meta[_TITLE] = title
+
+
+title_option = click.option(
+    "--title", default="", metavar="TEXT", expose_value=False, callback=_keep_title, help="Title of the page."
+)
+
+
 def file_options(command: F) -> Any:
-    """Give a command that ranks ``--format``, ``--json`` and ``--out``, for `chosen_form`."""
+    """Give a command that ranks ``--format``, ``--json``, ``--out`` and ``--title``, for `chosen_form`."""
     said = "Default: what the ending of --out says, else table."
     words = "Write a file, whole or not at all: .html (a page), .png, .svg (a picture), .csv, .parquet, .json or .md."
     forms = format_option(["table", "csv", "parquet", "json", "md", "html"], said)
-    return forms(click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help=words)(command))
+    return forms(
+        click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help=words)(title_option(command))
+    )
 
 
 def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *, pictures: bool = False) -> Format:

@@ -13,7 +13,7 @@ import click
 from rankbench.cli.origin import Provenance
 from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option
 from rankbench.cli.run import dataset_option, selection_options, with_option
-from rankbench.cli.shown import Answer, Format, Table, finish, format_option, show
+from rankbench.cli.shown import Answer, Format, Table, finish, format_option, show, title_option
 from rankbench.core.text import visible, visible_line
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Comparison, Margin
@@ -84,6 +84,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this file: .html, or Markdown."
 )
+@title_option
 def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
     """Compare two results, and report significant changes.
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rankbench.cli.output import chance_option
-from rankbench.cli.shown import Answer, Format, Table, answering
+from rankbench.cli.shown import Answer, Format, Table, answering, title_option
 from rankbench.cli.shown import show as write
 from rankbench.core.text import count_text
 from rankbench.tracking.change_points import FEWEST_RUNS
@@ -51,6 +51,7 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
 @chance_option("--false-changes", 1, 0.05, "Chance of any false change, over all series.")
 @click.option("--all", "everything", is_flag=True, help="Show also series that did not change.")
 @answering
+@title_option
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a page (.html) or a picture (.png, .svg)."
 )

@@ -70,3 +70,13 @@ def test_a_site_refuses_folders_that_would_be_one_page_or_none(run: Path, tmp_pa
         assert done.exit_code != 0
         assert words in done.output + str(done.exception)
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.parametrize(("command", "ending"), [("aggregate", "html"), ("audit", "html"), ("audit", "md")])
+def test_a_page_has_the_title_that_it_is_given(tmp_path: Path, command: str, ending: str) -> None:
+    votes, page = tmp_path / "votes.csv", tmp_path / f"page.{ending}"
+    votes.write_text("winner,loser\na,b\nb,c\nc,a\na,c\n", encoding="utf-8")
+    done = CliRunner().invoke(main, [command, str(votes), "--title", "Mine & yours", "--out", str(page)])
+    assert done.exit_code == 0, done.output
+    titled = "<title>Mine &amp; yours</title>" if ending == "html" else "# Mine"
+    assert titled in page.read_text(encoding="utf-8")
