@@ -98,8 +98,8 @@ lint: install ## ruff (rules, format), mypy (strict), and tests of names, packag
 docs: install ## the site in build/docs/index.html, with pages of published results; links are checked
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/sphinx -r requirements/docs.txt
 	PYTHONPATH=build/sphinx .venv/bin/python docs/formulas.py
-	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs
-	$(RANKBENCH) site $$(sed -n "s:^| \[.*\](\([^/]*\)/leaderboard.md) .*:leaderboards/\1/:p" leaderboards/README.md) --out build/docs/leaderboards >/dev/null
+	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs & \
+	$(RANKBENCH) site $$(sed -n "s:^| \[.*\](\([^/]*\)/leaderboard.md) .*:leaderboards/\1/:p" leaderboards/README.md) --out build/docs/leaderboards >/dev/null && wait $$!
 	.venv/bin/python scripts/site_links.py build/docs
 	$(ONE_THREAD) $(PYTEST) --benchmark-skip -q -n auto docs/check_site.py $(ARGS)
 

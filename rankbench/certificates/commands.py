@@ -19,40 +19,10 @@ from rankbench.certificates.conditions import failing
 from rankbench.certificates.suite import consistency
 from rankbench.cli.help import FILES, SectionedCommand
 from rankbench.cli.output import complete_names, heartbeat
-from rankbench.cli.shown import Answer, F, Format, Table, chosen_form, finish, format_option, show, title_option
+from rankbench.cli.shown import Answer, Format, Table, chosen_form, finish, format_option, show, title_option
 from rankbench.core.text import count_text
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin.manager import get
-
-
-def question_options(command: F) -> F:
-    """Give a subcommand the options of a question about a surrogate: loss, noise class and aggregator."""
-    options = (
-        click.option(
-            "--loss",
-            default="pairwise",
-            show_default=True,
-            shell_complete=complete_names("loss", also=("pairwise", "ndcg", "err", "precision")),
-            help="pairwise, ndcg, err, precision, or a loss with parameters.",
-        ),
-        click.option(
-            "--noise",
-            type=click.Choice(["low", "dag", "any", "independent"]),
-            default="low",
-            show_default=True,
-            help="Class of distributions: low noise, preferences without cycles (dag), any, or independent scores.",
-        ),
-        click.option(
-            "--aggregator",
-            metavar="NAME",
-            shell_complete=complete_names("aggregator"),
-            help="The surrogate sees judgments after this aggregation.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
 
 _OF_CERTIFICATES, _OF_CALIBRATION = ("k", "budget", "laws", "picture", "verify", "folder"), ("eps", "steps")
 
@@ -67,7 +37,26 @@ _OF_CERTIFICATES, _OF_CALIBRATION = ("k", "budget", "laws", "picture", "verify",
     },
 )
 @click.argument("surrogate", required=False, shell_complete=complete_names("surrogate"))
-@question_options
+@click.option(
+    "--loss",
+    default="pairwise",
+    show_default=True,
+    shell_complete=complete_names("loss", also=("pairwise", "ndcg", "err", "precision")),
+    help="pairwise, ndcg, err, precision, or a loss with parameters.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(["low", "dag", "any", "independent"]),
+    default="low",
+    show_default=True,
+    help="Class of distributions: low noise, preferences without cycles (dag), any, or independent scores.",
+)
+@click.option(
+    "--aggregator",
+    metavar="NAME",
+    shell_complete=complete_names("aggregator"),
+    help="The surrogate sees judgments after this aggregation.",
+)
 @click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
 @click.option("--k", default="inf", type=float, show_default=True, help="Number of judgments to aggregate; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")

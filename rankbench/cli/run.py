@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -35,35 +34,6 @@ _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""
 
 _MB, _GB = 1e6, 1e9
-
-
-def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command a suite or a log, data sets, repetitions and contenders, as `rankbench.api.planned` takes them."""
-
-    @functools.wraps(command)
-    def chosen(
-        suite: str | None, dataset: Sequence[str], extra: Sequence[str], log: str | None, columns: str, reader: str,
-        control: str, predictions: Sequence[str], where: str, without: Sequence[str], without_judge: Sequence[str],
-        min_votes: int, **options: Any,
-    ) -> Any:  # fmt: skip
-        keep = Filter.from_options(where, without, without_judge, min_votes)
-        if log is None:
-            if columns or reader or control or predictions or keep:
-                options_of_logs = "--columns, --control, --predictions, --reader and filters as --where"
-                raise SpecError(f"{options_of_logs} say how to read a --log")
-            return command(suite or "paper", dataset=dataset, extra=extra, **options)
-        if control:
-            columns, extra = with_told(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
-        if predictions:
-            columns = with_told(columns, "predictions", ", ".join(predictions))
-            named = parse_predictions(", ".join(predictions))
-            extra = (*extra, *(str(Spec("predictions", {"column": one.column})) for one in named))
-        own = own_log(log, columns=columns, reader=reader, keep=keep)
-        return command(suite or suite_of(own), dataset=[*dataset, own], extra=extra, **options)
-
-    for option in reversed(_SUITE_OPTIONS):
-        chosen = option(chosen)
-    return chosen
 
 
 dataset_option = click.option(
@@ -101,53 +71,6 @@ def selection_options(default: str) -> Callable[[Callable[..., Any]], Callable[.
     return lambda command: only(n(command))
 
 
-_SUITE_OPTIONS = (
-    click.option(
-        "--suite",
-        show_default="paper",
-        shell_complete=complete_names("suite", files=True),
-        help="A suite by name, or a TOML file.",
-    ),
-    click.option(
-        "--log",
-        metavar="FILE|NAME",
-        shell_complete=complete_names("dataset", files=True),
-        help="Your own votes, ballots or clicks: a file, a folder of shards or a data set. Suite own-log or own-clicks "
-        "judges contenders by held-out ones.",
-    ),
-    reading_options,
-    click.option(
-        "--control",
-        default="",
-        metavar="TERM,..",
-        help="Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'.",
-    ),
-    click.option(
-        "--predictions",
-        multiple=True,
-        metavar="COLUMN[:of=ITEM]",
-        help="Column of the log with chances that compete, as elo_prob1 or prob:of=home_team; repeatable.",
-    ),
-    filter_options,
-    time_unit_option("Unit of time whose votes a method predicts together; default: votes of one time."),
-    dataset_option,
-    click.option(
-        "--reps",
-        type=click.IntRange(min=1),
-        help="Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep five.",
-    ),
-    with_option,
-    selection_options("all"),
-    click.option(
-        "--set",
-        "parameters",
-        default="",
-        metavar="PARAM=VALUE,..",
-        help="Parameters of protocols, as design=50,heldout=200, in every experiment whose protocol has them.",
-    ),
-)
-
-
 @click.command(
     cls=SectionedCommand,
     sections={
@@ -157,7 +80,49 @@ _SUITE_OPTIONS = (
         "How shown": "dry_run strict out verbose as_json",
     },
 )
-@suite_options
+@click.option(
+    "--suite",
+    show_default="paper",
+    shell_complete=complete_names("suite", files=True),
+    help="A suite by name, or a TOML file.",
+)
+@click.option(
+    "--log",
+    metavar="FILE|NAME",
+    shell_complete=complete_names("dataset", files=True),
+    help="Your own votes, ballots or clicks: a file, a folder of shards or a data set. Suite own-log or own-clicks "
+    "judges contenders by held-out ones.",
+)
+@reading_options
+@click.option(
+    "--control",
+    default="",
+    metavar="TERM,..",
+    help="Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'.",
+)
+@click.option(
+    "--predictions",
+    multiple=True,
+    metavar="COLUMN[:of=ITEM]",
+    help="Column of the log with chances that compete, as elo_prob1 or prob:of=home_team; repeatable.",
+)
+@filter_options
+@time_unit_option("Unit of time whose votes a method predicts together; default: votes of one time.")
+@dataset_option
+@click.option(
+    "--reps",
+    type=click.IntRange(min=1),
+    help="Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep five.",
+)
+@with_option
+@selection_options("all")
+@click.option(
+    "--set",
+    "parameters",
+    default="",
+    metavar="PARAM=VALUE,..",
+    help="Parameters of protocols, as design=50,heldout=200, in every experiment whose protocol has them.",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Address of a Dask scheduler, as tcp://10.0.0.1:8786.")
@@ -168,8 +133,8 @@ _SUITE_OPTIONS = (
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
 def run(
-    suite: str, workers: int | None, executor: Literal["local", "dask"], address: str, timeout: float | None,
-    strict: bool, dry_run: bool, out: Path | None, verbose: bool, **planned: Any,
+    workers: int | None, executor: Literal["local", "dask"], address: str, timeout: float | None, strict: bool,
+    dry_run: bool, out: Path | None, verbose: bool, **asked: Any,
 ) -> Answer:  # fmt: skip
     """Run a suite: every contender on the same judgments.
 
@@ -178,20 +143,42 @@ def run(
     failed or left out of a figure. If it is no terminal, it has a line on the progress every half minute.
     Exits with 1 if a contender failed, with --strict also if one was skipped.
     """
+    planned = _planned(**asked)
     if dry_run:
-        return _plan(suite, **planned)
+        return _plan(api.planned(**planned))
     progress = ConsoleProgress(Console(stderr=True))
     where: dict[str, Any] = {"executor": executor, "address": address, "timeout": timeout, "out": out}
-    results = api.run(suite, workers=workers or available_cores(), progress=progress, **where, **planned)
+    results = api.run(workers=workers or available_cores(), progress=progress, **where, **planned)
     code = 1 if results.failures or (strict and results.skipped) else 0
     record = run_record(results) | {"exit_code": code}
     notices = [one for one in results.notices if one.kind != "smaller"]  # the summary has these
     return Answer(record, tables=[run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
 
 
-def _plan(suite: str, **planned: Any) -> Answer:
+def _planned(
+    suite: str | None, dataset: Sequence[str], extra: Sequence[str], log: str | None, columns: str, reader: str,
+    control: str, predictions: Sequence[str], where: str, without: Sequence[str], without_judge: Sequence[str],
+    min_votes: int, **options: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what `rankbench.api.planned` takes."""
+    keep = Filter.from_options(where, without, without_judge, min_votes)
+    if log is None:
+        if columns or reader or control or predictions or keep:
+            options_of_logs = "--columns, --control, --predictions, --reader and filters as --where"
+            raise SpecError(f"{options_of_logs} say how to read a --log")
+        return {"suite": suite or "paper", "dataset": dataset, "extra": extra, **options}
+    if control:
+        columns, extra = with_told(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
+    if predictions:
+        columns = with_told(columns, "predictions", ", ".join(predictions))
+        named = parse_predictions(", ".join(predictions))
+        extra = (*extra, *(str(Spec("predictions", {"column": one.column})) for one in named))
+    own = own_log(log, columns=columns, reader=reader, keep=keep)
+    return {"suite": suite or suite_of(own), "dataset": [*dataset, own], "extra": extra, **options}
+
+
+def _plan(made: Planned) -> Answer:
     """Return the plan of a run; small blocks, computed by a worker process in some seconds, give time and memory."""
-    made = api.planned(suite, **planned)
     cost = estimate(made)
     contenders = _contenders(made)
     record = {

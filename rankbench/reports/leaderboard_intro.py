@@ -64,23 +64,34 @@ def first_screen(analysis: Analysis, kind: str) -> list[Node]:
         Whether the data are real or simulated, in Markdown.
     """
     section, record, overs = headline_section(analysis), analysis.record, over_logs(analysis.sections)
-    said, parts = [], list[Node]([Bullets(answer_over_logs(overs))] if overs else [])
+    parts = list[Node]([Bullets(answer_over_logs(overs))] if overs else [])
     if section is not None and not overs:
-        results = SampledResults(section.sampler, together_level(section, analysis))
         found = leaders_of(section)
-        elsewhere = _elsewhere(analysis, section, found)
-        for one in found:
-            said.append(f"On {one.split_title} {said_of_leaders(one)}{_worse(section, one, results)}{elsewhere}.")
-            elsewhere = ""
-        parts += _contenders(section, found, results) if found else []
+        parts += _contenders(section, found, _results(analysis, section)) if found else []
         for figure in section.sampler.experiment.figures[:1]:
             words = markdown(figure.title or section.sampler.experiment.title)
             parts.append(Image(words, f"figures/{figure.file}.svg"))
     asked = " ".join(filter(None, (kind, markdown(sentence(record.asks)) if record.asks else "")))
-    answer = " ".join([*said, *items_said(analysis)][:MOST_SENTENCES])
+    answer = "" if overs else " ".join(answers(analysis)[:MOST_SENTENCES])
     claims = claims_counted(analysis) if any(one.answers for one in analysis.sections) else ""
     smaller = [Bullets(tuple(map(markdown, record.smaller)))] if record.smaller else []
     return [*map(Paragraph, filter(None, (asked, answer, claims))), *smaller, *parts]
+
+
+def answers(analysis: Analysis) -> list[str]:
+    """Return who is best in the headline experiment, held-out units first, and what items and series say."""
+    said, section = [], headline_section(analysis)
+    if section is not None:
+        found, results = leaders_of(section), _results(analysis, section)
+        elsewhere = _elsewhere(analysis, section, found)
+        for one in found:
+            said.append(f"On {one.split_title} {said_of_leaders(one)}{_worse(section, one, results)}{elsewhere}.")
+            elsewhere = ""
+    return [*said, *_items_said(analysis)]
+
+
+def _results(analysis: Analysis, section: Section) -> SampledResults:
+    return SampledResults(section.sampler, together_level(section, analysis))
 
 
 def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders]) -> str:
@@ -183,23 +194,6 @@ def compared_with(source: SourceRecord) -> list[str]:
     return [markdown(sentence(text.partition(". ")[0])) for text in found]
 
 
-def who_is_best(section: Section | None) -> list[str]:
-    """Say which contender is best in an experiment, if there is one, a sentence for each split."""
-    if section is None:
-        return []
-    sampler, lines = section.sampler, []
-    for leaders in leaders_of(section):
-        metric = sampler.source.metric(sampler.metrics[0])
-        how = f"by {metric_name(metric)} in {code(sampler.experiment.name)}"
-        if sampler.source.counts and len(sampler.races) > 1:
-            how += f", n = {grouped_digits(leaders.n)}"
-        if leaders.oracles:
-            several, names = len(leaders.oracles) > 1, ", ".join(map(markdown, leaders.oracles))
-            how += f"; not counted: {names}, {'oracles, which know' if several else 'an oracle, which knows'} the truth"
-        lines.append(f"On {leaders.split_title} {said_of_leaders(leaders)} ({how}).")
-    return lines
-
-
 def at_a_glance(analysis: Analysis) -> list[Node]:
     """Return a table of the best contender of each experiment, at its largest n, by its headline."""
     rows, units = [], dict[str, None]()
@@ -287,7 +281,7 @@ def top_items(analysis: Analysis) -> list[Node]:
     return parts
 
 
-def items_said(analysis: Analysis) -> list[str]:
+def _items_said(analysis: Analysis) -> list[str]:
     """Return the first item of each ranking of items, and the last stretch of each series, a sentence for each."""
     first = [_first_item(analysis, *ranking) for ranking in _rankings(analysis)]
     return [*(_last_stretch(*series) for series in _rankings(analysis, "series")), *first]

@@ -168,8 +168,6 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     assert "| 1 | truth (oracle) |" in text
     assert "**good** is significantly better than the other one." in text
     assert " An oracle knows the truth, and is no contender for the best." in text
-    (said, _) = report(tmp_path / "known").headline.sentences
-    assert "other one (by `ndcg` loss in `e`; not counted: truth, an oracle, which knows the truth)." in said
 
 
 def test_a_page_of_oracles_alone_says_so(tmp_path: Path) -> None:
