@@ -42,6 +42,7 @@ from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
 from rankbench.ranking.sampling_units import has_interval, too_few_judges_note
 from rankbench.ranking.times import TimesTogether, TimeUnit
+from rankbench.stats.best import ranges_from_first
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -342,7 +343,8 @@ def _places_now(
     scales = np.zeros(len(chosen), np.int64)
     freedom = None if alike.judges else np.full(len(chosen), np.inf)
     deviations = normal_deviations(own, seed)
-    places[:, chosen] = np.array(item_rank_ranges(scores[chosen], own, scales, of, deviations, freedom=freedom))
+    low, high, first = item_rank_ranges(scores[chosen], own, scales, of, deviations, freedom=freedom)
+    places[:, chosen] = np.array([*ranges_from_first(low, high, first), first])
     return places
 
 

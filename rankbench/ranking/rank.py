@@ -38,6 +38,7 @@ from rankbench.ranking.sampling_units import (
     too_few_judges,
     too_few_judges_note,
 )
+from rankbench.stats.best import ranges_from_first
 from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
@@ -352,10 +353,16 @@ def _places(scales: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def ranking_table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.DataFrame:
     """Return rankings as a table, sorted by the queries' names, in each query the largest scale first."""
+    ranges = [
+        (ranking.low, ranking.high)
+        if ranking.first is None
+        else ranges_from_first(ranking.low, ranking.high, ranking.first)
+        for ranking in rankings
+    ]
     numbers: dict[str, list[NDArray[Any]]] = {
         "score": [ranking.scores + 0.0 for ranking in rankings],
-        "rank_low": [ranking.low for ranking in rankings],
-        "rank_high": [ranking.high for ranking in rankings],
+        "rank_low": [low for low, _ in ranges],
+        "rank_high": [high for _, high in ranges],
         "may_be_first": [ranking.first for ranking in rankings if ranking.first is not None],
         "lower": [ranking.lower for ranking in rankings],
         "upper": [ranking.upper for ranking in rankings],

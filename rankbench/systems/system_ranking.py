@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
-from rankbench.stats.best import best_of_arms
+from rankbench.stats.best import best_of_arms, ranges_from_first
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
 from rankbench.stats.contrasts import (
@@ -80,6 +80,7 @@ def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanki
 
     `less` says whether less is better of its scores.
     """
+    low, high = ranges_from_first(found.ranks[:, 0], found.ranks[:, 1], found.may_be_first)
     table = pl.DataFrame(
         {
             "method": [str(method)] * len(systems),
@@ -87,8 +88,8 @@ def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanki
             "score": found.scores,
             "lower": pl.Series(found.lower).fill_nan(None),
             "upper": pl.Series(found.upper).fill_nan(None),
-            "rank_low": found.ranks[:, 0],
-            "rank_high": found.ranks[:, 1],
+            "rank_low": low,
+            "rank_high": high,
             "may_be_first": found.may_be_first,
             "tier": found.tiers,
             "p_first": found.first,

@@ -12,6 +12,7 @@ from settings_of_logs import Setting
 import rankbench
 from rankbench.aggregators.score_tables import MeanRank, MeanScore
 from rankbench.ranking.rank import rank
+from rankbench.stats.best import ranges_from_first
 from rankbench.systems.system_ranking import SystemRanking, rank_systems
 
 
@@ -55,6 +56,19 @@ def test_one_of_equal_items_is_seldom_missing(setting: Setting) -> None:
     assert not (first & (np.array([one.low for one in found]) > 1)).any()
 
 
+def test_ranges_that_begin_with_those_that_may_be_first_hold_together() -> None:
+    """Ten nearly equal systems on 100 tasks, where the set of the best and the ranges are wrong most often."""
+    truth, tables = np.arange(1, 11), trials(120)
+    wrong = 0
+    for seed in range(tables):
+        values = np.random.default_rng([seed, 100]).normal(size=(1, 100, 10)) - 1e-7 * truth
+        found = rank_systems(values, MeanScore(), k=1, replicates=1000, seed=1)
+        low, high = ranges_from_first(found.ranks[:, 0], found.ranks[:, 1], found.may_be_first)
+        assert ((low == 1) == found.may_be_first).all()
+        wrong += bool(((low > truth) | (high < truth)).any())
+    assert wrong / tables <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)
+
+
 def test_fewer_items_may_be_first_than_ranges_begin_at_one() -> None:
     setting = Setting("", 0.5 * np.arange(10.0), 1500, 12, 0.5, 0.0)
     by_ranges = by_best = 0
@@ -74,6 +88,8 @@ def test_the_answer_names_the_items() -> None:
     found = rankbench.aggregate(votes, intervals="sandwich")
     assert found.facts["may_be_first"] == ["i0"]
     assert found.table.filter("may_be_first")["item"].to_list() == ["i0"]
+    assert found.table.filter(rank_low=1)["item"].to_list() == ["i0"]
+    assert found.table.row(by_predicate=pl.col("may_be_first"), named=True)["rank_high"] == 1
     plain = rankbench.aggregate(votes)
     assert "may_be_first" not in plain.facts
     assert plain.table.schema["may_be_first"] == pl.Boolean
