@@ -84,7 +84,7 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    shown = chosen_form(form, out, [log], pictures=not (matrix or across or effects or options["by"]))
+    shown = chosen_form(form, out, [log], pictures=not (matrix or effects))
     if over:
         taken = {name: options[name] for name in ("method", "columns", "reader", "control", "seed")}
         kept = {name: options[name] for name in ("where", "without", "without_judge", "min_votes")}

@@ -25,10 +25,11 @@ from rankbench.cli.headlines import (
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
 from rankbench.core.text import amount_text, first_of, number, place_range_text
+from rankbench.drawing.canvas import TitledDrawing
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pair_difference import LEVEL
-from rankbench.ranking.pictures import intervals_words
+from rankbench.ranking.pictures import categories_drawing, intervals_words
 from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
 from rankbench.systems.read_scores import ScoresRead
 from rankbench.systems.score_ranking import ScoreRanking
@@ -57,7 +58,9 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
         footnotes=[*more_text(found.table.height, ranked.table.height), *footnotes_of(found)],
         next=_next(ranked, log),
         frame=_honest(found),
-        drawing=None if "query" in found.table.columns else lambda: ranked.drawing(top),
+        drawing=(lambda: _categories_drawing(ranked))
+        if "query" in found.table.columns
+        else lambda: ranked.drawing(top),
     ).noted(found.notes)
 
 
@@ -208,7 +211,13 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
         [table],
         footnotes=[*left * (form in ("table", "md", "html")), *footnotes_of(found, score=cells == "scores")],
         frame=pl.DataFrame(columns),
+        drawing=lambda: _categories_drawing(found),
     ).noted(found.notes)
+
+
+def _categories_drawing(found: Aggregation) -> TitledDrawing:
+    across = rankings_across(found)
+    return categories_drawing(found.table, found.method, found.facts, across.items, across.categories)
 
 
 def across_table(across: RankingsAcross, cells: AcrossCells, *, fitted: bool) -> Table:
@@ -264,7 +273,7 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
     return Answer(
         {"share_of_wins": by_item},
         matrix_headline(found, items[0]),
-        [Table(["", *items], cells, (0,), "Share of wins")],
+        [Table(["", *items], cells, (0,), "Share of wins", shaded=True)],
         footnotes=["Share of wins of the row against the column, a tie being half of one; —: never compared."],
         frame=pl.DataFrame([pl.Series(_unlike("item", items), items, pl.String), *columns]),
     ).noted(found.notes)

@@ -63,6 +63,8 @@ class Table:
         The line above it on a terminal.
     note : str
         A sentence between its title and it, on a page.
+    shaded : bool
+        Whether a page shades its numbers, which are from 0 to 1.
     """
 
     columns: Sequence[str]
@@ -70,6 +72,7 @@ class Table:
     words: Collection[int] = ()
     title: str = ""
     note: str = ""
+    shaded: bool = False
 
 
 Part: TypeAlias = "Table | str | RenderableType"
@@ -309,7 +312,7 @@ def _html(answer: Answer) -> bytes:
         titles, numeric = distinct(part.columns, one_line), {*range(len(part.columns))} - {*part.words}
         columns = [titles[column] for column in part.columns]
         heading = one_line(part.title) or "All rows"
-        tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric))
+        tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric, shaded=part.shaded))
     below, texts = "\n\n".join(_below(answer)), answer.provenance.texts()
     return page_bytes(Page(title, words, tables, charts, below=below, texts=texts, sorts=True))
 

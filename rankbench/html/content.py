@@ -51,6 +51,8 @@ class SortedTable:
         Place of the column whose cells open a panel, see `Page.data`.
     note : str
         Markdown above the table.
+    shaded : bool
+        Whether cells with numbers from 0 to 1 are shaded: blue above one half, orange below.
     """
 
     name: str
@@ -62,6 +64,7 @@ class SortedTable:
     later: Collection[int] = ()
     opens: int | None = None
     note: str = ""
+    shaded: bool = False
 
 
 class PairTable(BaseModel):

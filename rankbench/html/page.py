@@ -298,4 +298,7 @@ def _cell(table: SortedTable, at: int, text: str) -> str:
     words = html.escape(text)
     if at == table.opens:
         return f"<th scope=row><button>{words}</button>"
-    return f"<td>{words}" if at in table.numeric else f"<td class=w>{words}"
+    if at not in table.numeric:
+        return f"<td class=w>{words}"
+    shade = f" class=h{round(10 * float(text))}" if table.shaded and re.fullmatch(r"[01]\.\d+", text) else ""
+    return f"<td{shade}>{words}"

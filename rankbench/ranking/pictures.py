@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,9 @@ MOST_DRAWN = 21
 """Items of a picture of 16 to 9; who draws may say another number."""
 
 _RANKING_SIZE = (8.1, 2.6)
+
+_MOST_BESIDE, _MOST_PLOTS, _BESIDE_SIZE = 12, 4, (2.6, 2.6)
+"""Items and categories of a picture of several rankings; width and height of a plot."""
 
 
 def items_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> TitledDrawing:
@@ -48,6 +51,30 @@ def items_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top: 
         words += bands if certain else "no intervals: how certain places are is not known"
     label, notes = f"score{unit} (more is better)", f"{places}, {facts['votes']}"
     return _ranking(table, top, method, "item", label, notes, words)
+
+
+def categories_drawing(
+    table: pl.DataFrame, method: str, facts: dict[str, Any], items: Sequence[str], categories: Sequence[str]
+) -> TitledDrawing:
+    """Return the first items in the largest categories as a figure: a plot for each category.
+
+    Parameters
+    ----------
+    table, method, facts
+        As of `rankbench.Aggregation`, with a ranking for each category.
+    items, categories : sequence of str
+        See `rankbench.ranking.rankings_across.RankingsAcross`.
+    """
+    shown, unit = items[:_MOST_BESIDE], f" in {facts['unit']}" if facts["unit"] else ""
+    plots = []
+    for category in categories[:_MOST_PLOTS]:
+        rows = {row["item"]: row for row in table.filter(query=category).iter_rows(named=True)}
+        dots = tuple(_dot(method, item, rows[item]) for item in shown if item in rows)
+        plots.append(Plot(title=f"{facts.get('by') or 'query'} {category}", x_label=f"score{unit}", dots=dots))
+    words = f"first {len(shown)} of {len(items)} items, the {len(plots)} largest of {len(categories)} categories"
+    bands = "; 95% intervals of each score alone" if facts["intervals"] else ""
+    drawing = Drawing((tuple(plots),), legends="none", size=_BESIDE_SIZE)
+    return TitledDrawing(drawing, f"{one_line(method)}: {words}\n{judgments_text(facts)}{bands}")
 
 
 def judgments_text(facts: dict[str, Any]) -> str:

@@ -282,7 +282,6 @@ SCORES = "model,t1,latency\n" + "m0,1,9\nm1,2,7\nm2,3,8\n"
 REFUSED = {
     "aggregate votes.csv --across": "say --by COLUMN with it",
     "aggregate votes.csv --across --by kind --matrix": "and no --matrix",
-    "aggregate votes.csv --across --by kind --out x.png": "there is no format .png",
     "aggregate votes.csv --matrix --out x.png": "there is no format .png",
     "aggregate votes.csv --control side --effects --out x.png": "there is no format .png",
     "aggregate votes.csv --out x.xyz": "there is no format .xyz; endings: .csv, .parquet, .pq, .json, .md, .html, .png",

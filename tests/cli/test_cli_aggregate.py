@@ -16,6 +16,7 @@ import rankbench as rb
 from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table
 from rankbench.errors import SpecError
 from rankbench.ranking.aggregate import aggregate
+from rankbench.ranking.pictures import categories_drawing
 from rankbench.ranking.rankings_across import rankings_across
 
 VOTES = b"left,right,winner\n" + b"".join(
@@ -109,7 +110,6 @@ def test_shares_of_wins_by_pair(rankbench, rows, log: str, tmp_path: Path) -> No
     [
         (("--matrix", "--intervals"), "leave --intervals out"),
         (("--by", "query", "--across", "scores", "--intervals"), "leave --intervals out"),
-        (("--by", "query", "--out", "ranking.png"), "there is no format .png; endings: .csv"),
     ],
 )
 def test_options_that_show_nothing_are_rejected(rankbench, log: str, options: tuple[str, ...], said: str) -> None:
@@ -121,6 +121,20 @@ def test_options_that_show_nothing_are_rejected(rankbench, log: str, options: tu
 def test_top_leaves_places_among_all(rows, log: str) -> None:
     found = rows(log, "--top", "2")
     assert [(row["item"], row["place_low"], row["place_high"]) for row in found] == [("a", "1", "1"), ("b", "2", "2")]
+
+
+def test_a_picture_of_categories_has_a_plot_for_each_of_the_largest(tmp_path: Path) -> None:
+    names = [(f"{x},{y},{x if at % 3 else y},{at % 5}") for at, (x, y) in enumerate(["ab", "bc", "ca"] * 40)]
+    path = written(tmp_path / "kinds.csv", "left,right,winner,query\n" + "\n".join(names))
+    found = aggregate(path, by="query", intervals="auto")
+    across = rankings_across(found)
+    figure = categories_drawing(found.table, found.method, found.facts, across.items, across.categories)
+    (plots,) = figure.drawing.plots
+    assert [plot.title for plot in plots] == [f"query {name}" for name in across.categories[:4]]
+    for plot, name in zip(plots, across.categories, strict=False):
+        of_query = {row["item"]: row for row in found.table.filter(query=name).iter_rows(named=True)}
+        assert {dot.row: dot.value for dot in plot.dots} == {item: row["score"] for item, row in of_query.items()}
+    assert figure.canvas().axes[0].get_title() == plots[0].title
 
 
 def test_letters_that_no_picture_has_are_one_note(rankbench, tmp_path: Path) -> None:
