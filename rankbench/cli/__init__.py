@@ -44,9 +44,9 @@ def start(main: Callable[[], object]) -> NoReturn:
 
 
 def _standard_files() -> None:
-    """Refuse to start without standard output; give other standard files that are closed to nobody.
+    """Open /dev/null for a closed stdin or stderr; exit if stdout is closed.
 
-    A file opened later would get their numbers, and be written to by whoever prints.
+    Files opened later would get their descriptors, and output would be written to them.
     """
     printing = sys.stdout is not None
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
@@ -61,7 +61,7 @@ def _standard_files() -> None:
 
 
 def _flushed(main: Callable[[], object]) -> int:
-    """Run the program and print what is left to be printed; return its exit code."""
+    """Run the program and flush its output; return its exit code."""
     code = 0
     try:
         try:
@@ -91,7 +91,7 @@ def _flushed(main: Callable[[], object]) -> int:
 
 
 def _answered() -> None:
-    """Have what a plugin prints as Python ends go to standard error: the answer is complete."""
+    """Redirect output of plugins at the end of Python to standard error: the answer is complete."""
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     with contextlib.suppress(OSError):
@@ -195,7 +195,7 @@ class Commands(click.Group):
         return [*subcommands()]  # `list` is the module of a subcommand here, once that is imported
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the subcommand; None if there is none of this name."""
+        """Import the subcommand of a name; None if there is none."""
         if (subcommand := subcommands().get(name)) is None:
             return None
         from rankbench.errors import PluginError
@@ -270,18 +270,18 @@ def option_text(name: str, value: str = "") -> str:
 
 
 def _failure(error: BaseException) -> str:
-    """Return what this machine could not do; empty for a defect, and for what click and `start` say themselves."""
+    """Return an error text for a failure of this machine; empty for defects, and for errors printed elsewhere."""
     if isinstance(error, OSError):
         said_elsewhere = error.errno == errno.EPIPE or error.filename is None
         return "" if said_elsewhere else f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
         return f"not enough memory: {str(error) or 'no details'}"
-    # Polars' own name for what it cannot handle, which is no `Exception`: nothing imports Polars here.
+    # Polars' own error, which is no `Exception`; compared by name, as nothing imports Polars here.
     return f"Polars cannot go on: {error}" if type(error).__name__ == "PanicException" else ""
 
 
 def _show_warning(others: Callable[..., object], message: Warning | str, category: type[Warning], *where: Any) -> None:
-    """Print what is to be known of a picture as a note; all other warnings are Python's business."""
+    """Print warnings on pictures as notes; pass other warnings on to Python."""
     from rankbench.cli.output import say
     from rankbench.drawing.looks import MissingLettersWarning
 

@@ -19,7 +19,7 @@ _FIRST = {
     "clicks": ("the columns, as session=A,position=B,doc=C,clicked=D",),
     "scores": ("the columns, as system=A,scores=B|C (losses: less is better), or system=A,task=B,score=C",),
 }
-"""The question after what a row is, by its answer; two names alone are the items of a vote."""
+"""The second question, by the answer to the first one, on rows; two names alone are the items of a vote."""
 
 
 def asked_log(raw: RawLog, told: str, prompt: Callable[[str], str] = click.prompt) -> OpenedLog:
@@ -56,7 +56,7 @@ def asked_log(raw: RawLog, told: str, prompt: Callable[[str], str] = click.promp
 
 
 def _first(ask: Callable[[str], str]) -> Reading:
-    """Return the answer to what a row is, and what its columns are."""
+    """Return the answer to the questions on rows and their columns."""
     what = ask(f"a row is one of {', '.join(_FIRST)}: which?")
     if what not in _FIRST:
         raise InputError(f"{what!r} is none of {', '.join(_FIRST)}")
@@ -73,7 +73,7 @@ def _first(ask: Callable[[str], str]) -> Reading:
 
 
 def _answer(ask: Callable[[str], str], error: Unread) -> Reading:
-    """Return the answer to a question: what stands behind ``--columns`` or ``--words``."""
+    """Return the answer to a question: a value of ``--columns`` or ``--words``."""
     said = ask("columns (ROLE=NAME,..) or words (words MEANING=WORD,..)")
     if said.startswith("words "):
         return Reading.told("", said.removeprefix("words "))

@@ -191,5 +191,5 @@ def _read_and_kept(table: str, reader: str, columns: str, *, ask: bool) -> Opene
 
 
 def _reading(role: str, name: str) -> str:
-    """Return what a column is read as, as ``--columns`` says it; its name alone where it says that itself."""
+    """Return a column's role in the form of ``--columns``; its name alone if that is the role."""
     return name if role == name else names_text({role: (name,)})

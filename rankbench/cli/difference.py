@@ -14,7 +14,7 @@ from rankbench.systems.score_ranking import ScoreRanking
 
 
 def between_answer(found: Aggregation) -> Answer:
-    """Return the difference of two items, of each category where there are several."""
+    """Return the difference of two items, of each category if there are several."""
     if found.between is None:
         raise TypeError("no difference was asked for")
     table = found.between if found.facts["by"] else found.between.drop("query")
@@ -48,7 +48,7 @@ def between_answer(found: Aggregation) -> Answer:
 
 
 def between_headline(rows: list[dict[str, Any]], words: list[str], by: str | None) -> str:
-    """Say whether two items differ, or in how many categories they do."""
+    """Return a sentence on the difference of two items, or on the number of categories with one."""
     if by is None or len(rows) == 1:
         return sentence(words[0])
     sure = [row["difference"] > 0 for row in rows if row["p"] is not None and row["p"] <= LEVEL]
@@ -88,7 +88,7 @@ def _difference_cells(row: dict[str, Any], what: str, decimals: int) -> list[str
 
 
 def _difference_words(row: dict[str, Any], one: str, other: str, what: str, how: str = "") -> str:
-    """Return what is known of a difference, which is positive where `one` is ahead, without the full stop."""
+    """Return a text on a difference, positive if `one` is ahead, without the full stop."""
     if row["p"] is None:
         return f"No interval: {row['reason']}"
     ahead, behind = (one, other)[:: 1 if row["difference"] > 0 else -1]

@@ -24,7 +24,7 @@ _NAMED = 2
 
 
 def ranking_headline(found: Aggregation) -> str:
-    """Say who is first, and whether others may be."""
+    """Return a sentence on the first item, and on others that may be first."""
     if "query" in found.table.columns:
         return categories_headline(found)
     facts, one_scale = found.facts, found.table.filter(scale=1)
@@ -51,20 +51,20 @@ def _highest(best: Sequence[str], among: str, what: str = "highest score") -> st
 
 
 def _certain(best: Sequence[str], first: Sequence[str], among: str, data: str, what: str = "highest score") -> str:
-    """Say who is first; if the data leave others open, how many."""
+    """Return a sentence on the first; if the data leave others open, with their number."""
     if len(first) == 1 and first[0] == best[0]:
         return f"{first[0]} is first of {among}: {data} leave no other open (95%)."
     return f"{_highest(best, among, what)}, but {len(first):,} may be first: {data} do not decide."
 
 
 def _votes_text(facts: dict[str, Any]) -> str:
-    """Return how many votes of how many judges a ranking rests on."""
+    """Return the numbers of votes and judges behind a ranking as text."""
     votes = count_text(facts["n"], "vote") if facts["votes"] == "votes" else judgments_text(facts)
     return f"{votes} of {count_text(facts['judges'], 'judge')}" if facts["judges"] else votes
 
 
 def categories_headline(found: Aggregation) -> str:
-    """Say which items lead in how many categories, and of pooled ones whether they matter."""
+    """Return a sentence on the leading items of categories, and, if pooled, on the test of categories."""
     by, parts = found.facts["by"], found.table.partition_by("query", maintain_order=True)
     led = Counter(name for part in parts for name in _best(part.filter(scale=1), "item"))
     (name, times), *others = led.most_common()
@@ -81,7 +81,7 @@ def categories_headline(found: Aggregation) -> str:
 
 
 def effects_headline(found: Aggregation) -> str:
-    """Say what the largest of the effects is."""
+    """Return a sentence on the largest of the effects."""
     assert found.effects is not None
     rows = found.effects.to_dicts()
     row = max(rows, key=lambda one: abs(one["effect"] * one["unit"]))
@@ -90,7 +90,7 @@ def effects_headline(found: Aggregation) -> str:
 
 
 def matrix_headline(found: Aggregation, first: str) -> str:
-    """Say how many others the first item beats."""
+    """Return a sentence on the number of items that the first one beats."""
     assert found.pairs is not None
     counts, at = found.pairs, found.pairs.items.index(first)
     ahead = np.where(counts.low == at, 1, -1) * (counts.forward - counts.backward)
@@ -102,7 +102,7 @@ def matrix_headline(found: Aggregation, first: str) -> str:
 
 
 def systems_headline(found: ScoreRanking, table: pl.DataFrame) -> str:
-    """Say which system is first by a method, and whether others may be."""
+    """Return a sentence on the first system by a method, and on others that may be first."""
     n, method = found.facts["n"], table["method"][0]
     less = found.facts["methods"][method]["direction"] == "minimize"
     among, data = count_text(table.height, "system"), count_text(n["tasks"], "task")
@@ -114,7 +114,7 @@ def systems_headline(found: ScoreRanking, table: pl.DataFrame) -> str:
 
 
 def tasks_headline(found: ScoresRead) -> str:
-    """Say which system is the best on the most tasks."""
+    """Return a sentence on the system that is best on the most tasks."""
     table, tasks = found.table, count_text(len(found.table.tasks), "task")
     seeds = (~np.isnan(table.better)).sum(axis=0)
     means = np.where(seeds, np.nansum(table.better, axis=0) / np.maximum(seeds, 1), -np.inf)
@@ -123,7 +123,7 @@ def tasks_headline(found: ScoresRead) -> str:
 
 
 def history_headline(found: ScoresOverTime) -> str:
-    """Say who is first now, and how many changed."""
+    """Return a sentence on the first item now, and on the number of changes."""
     facts, ranked = found.facts, found.now.drop_nulls("rank_low")
     first = ranked.filter("may_be_first")["item"].to_list()
     known = found.now.drop_nulls("change")
@@ -153,5 +153,5 @@ def decimals_of(rows: Sequence[dict[str, Any]], name: str = "score", ends: tuple
 
 
 def more_text(shown: int, every: int) -> list[str]:
-    """Return how many rows ``--top`` leaves out."""
+    """Return a note on the number of rows that ``--top`` leaves out, if any."""
     return [f"{amount_text(every - shown)} more: without {option('top')}"] * (shown < every)

@@ -1,4 +1,4 @@
-"""`rankbench list` and `info` describe what is here."""
+"""`rankbench list` and `info` describe components, plugins and the environment."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _installed() -> Answer:
 
 
 def _plugins() -> tuple[dict[str, object], list[Table | str]]:
-    """Return what JSON and people see of plugins and of their commands."""
+    """Return plugins and their commands for JSON and for people."""
     loaded = statuses()
     commands = [
         {
@@ -237,6 +237,6 @@ def _plugins() -> tuple[dict[str, object], list[Table | str]]:
 
 
 def _counted(components: Iterable[str]) -> str:
-    """Return how many of each kind, as in ``2 aggregators, 1 suite``."""
+    """Return the number of components of each kind, as in ``2 aggregators, 1 suite``."""
     counts = Counter(component.partition("/")[0] for component in components)
     return ", ".join(f"{n} {kind if n == 1 else plural_of(kind)}" for kind, n in counts.items())

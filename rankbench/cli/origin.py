@@ -30,7 +30,7 @@ class Provenance:
     Attributes
     ----------
     inputs : mapping of str to str
-        Size in words of each input, which has the name of the command line.
+        Size of each input as text, by its name on the command line.
     methods : collection of str
         Aggregators whose works the page cites.
     sha256 : callable, optional

@@ -161,7 +161,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
 
 
 def _plain_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table for a pipe where nothing is folded, as rich has them, in a fraction of its time."""
+    """Return the lines of a table for a pipe without folding, equal to rich's, in a fraction of its time."""
     from rich.cells import cell_len
 
     parts = [[row[place] for row in rows] for place in range(len(columns))]
@@ -206,7 +206,7 @@ def json_option(command: F) -> F:
 
 
 def say(text: str, *, err: bool = False, color: str | None = None) -> None:
-    """Print lines with nothing hidden in them; a terminal has them folded between words, and in a color."""
+    """Print lines with hidden characters escaped; on a terminal, folded between words and in color."""
     stream = sys.stderr if err else standard_output()
     width = terminal_width(stream) if stream.isatty() else PIPE_WIDTH
     for line in visible(text).split("\n"):
@@ -216,7 +216,7 @@ def say(text: str, *, err: bool = False, color: str | None = None) -> None:
 
 
 def heartbeat(what: str | Callable[[], str]) -> Heartbeat:
-    """Return what prints a line every half minute, on standard error, as long as it is entered."""
+    """Return a context manager that prints a line every 30 seconds on standard error."""
     from rankbench.runner.progress import Heartbeat
 
     doing = what if callable(what) else lambda: what
@@ -236,7 +236,7 @@ def _completer(words: Callable[[click.Context], Iterable[str]], *, files: bool =
 
 
 def complete_names(*kinds: str, files: bool = False, also: Iterable[str] = ()) -> Completer:
-    """Return what completes names of some kinds, plugins' too.
+    """Return a completer of names of some kinds, plugins' too.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ reader_option = click.option(
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that tell what columns mean, as one text in the parameter ``columns``."""
+    """Give a command the options on columns, as one text in the parameter ``columns``."""
 
     @functools.wraps(command)
     def told(*args: Any, columns: str, words: str, file_format: str, **others: Any) -> Any:
@@ -289,7 +289,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def method_option(words: str) -> Callable[[F], F]:
-    """Return the option ``--method`` of one aggregator, with what it means."""
+    """Return the option ``--method`` of one aggregator, with a help text."""
     return click.option("--method", default="", metavar="NAME", shell_complete=complete_names("aggregator"), help=words)
 
 
@@ -321,7 +321,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def time_unit_option(words: str) -> Callable[[F], F]:
-    """Return the option ``--time-unit``, with what it means."""
+    """Return the option ``--time-unit``, with a help text."""
     units = ["minute", "hour", "day", "week", "month", "quarter", "year"]
     return click.option("--time-unit", type=click.Choice(units), help=words)
 
@@ -343,9 +343,7 @@ def _names(kinds: Iterable[str]) -> Iterator[str]:
     from rankbench.plugin.registry import kind_of
 
     for kind in kinds:
-        with contextlib.suppress(
-            Exception
-        ):  # a kind that there is not, a broken plugin: nothing to offer, and no traceback
+        with contextlib.suppress(Exception):  # an unknown kind, a broken plugin: nothing to offer, and no traceback
             with keeping_output():
                 found = names(kind_of(kind))
             yield from found

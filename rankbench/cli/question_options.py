@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def question_options(question: type[Record]) -> Callable[[F], F]:
-    """Return what gives a command the options that a question offers, in the order of its fields."""
+    """Return a decorator that gives a command the options of a question, in the order of its fields."""
 
     def given(command: F) -> F:
         for name, field in reversed(question.model_fields.items()):

@@ -48,7 +48,7 @@ _WINNERS_SHOWN = 10
 
 
 def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
-    """Return a ranking, with the effects of covariates below it where there are some."""
+    """Return a ranking, with the effects of covariates below it, if any."""
     found = first_items(ranked, top)
     tables = [_ranking_table(found)]
     return Answer(
@@ -65,7 +65,7 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
 
 
 def _next(found: Aggregation, log: str) -> list[str]:
-    """Return what to ask next: of a ranking with intervals whether it can be trusted, and of its first two items."""
+    """Return the next commands: an audit of a ranking with intervals, and the difference of its first two items."""
     if "query" in found.table.columns or found.table.height < 2:
         return []
     if not found.facts["intervals"]:
@@ -76,7 +76,7 @@ def _next(found: Aggregation, log: str) -> list[str]:
 
 
 def footnotes_of(found: Aggregation, *, score: bool = True) -> list[str]:
-    """Return what the marks, ranks and scores of a ranking mean."""
+    """Return notes on the marks, ranks and scores of a ranking."""
     facts, unit = found.facts, found.facts["unit"]
     said = "Place: by score."
     if facts["intervals"]:
@@ -87,7 +87,7 @@ def footnotes_of(found: Aggregation, *, score: bool = True) -> list[str]:
 
 
 def _place(found: Aggregation) -> str:
-    """Return what places are called: without intervals they are no ranks that something may hold."""
+    """Return the name of places: ``rank`` with intervals, else ``place``."""
     return "rank" if found.facts["intervals"] else "place"
 
 
@@ -121,7 +121,7 @@ def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
 
 
 def _ranking_table(found: Aggregation) -> Table:
-    """Return a ranking for people: intervals and scales only where there are some."""
+    """Return a ranking for people, with intervals and scales if there are some."""
     table, facts, place = found.table, found.facts, _place(found)
     decimals = decimals_of(table.select("score", "lower", "upper").to_dicts())
     columns: list[tuple[bool, str, Callable[[dict[str, Any]], str]]] = [
@@ -280,7 +280,7 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
 
 
 def per_task_answer(found: ScoresRead) -> Answer:
-    """Return the score of each system on each task, as it was read."""
+    """Return the score of each system on each task, as read."""
     table, notes = cells_table(found.table), found.notes
     decimals = decimals_of(table.select("score").to_dicts())
     rows = (
@@ -328,7 +328,7 @@ def systems_answer(found: ScoreRanking) -> Answer:
 
 
 def history_answer(found: ScoresOverTime, top: int | None) -> Answer:
-    """Return what is so now and what changed; CSV and Parquet have a row for each time and item."""
+    """Return current scores and changes; CSV and Parquet have a row for each time and item."""
     now, facts = found.now.head(top or found.now.height), found.facts
     table = found.table.join(now.select("item"), on="item", how="semi", maintain_order="left")
 

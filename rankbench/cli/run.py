@@ -1,4 +1,4 @@
-"""`rankbench run` computes a suite or shows what it would do, `report` makes its pages again."""
+"""`rankbench run` computes a suite or shows its plan, `report` makes its pages again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rankbench.runner.plan import Planned
 from rankbench.runner.progress import ConsoleProgress
 
 _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
-"""Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""
+"""Contenders of a log with covariates: the same penalty, so that they differ by the covariates alone."""
 
 _MB, _GB = 1e6, 1e9
 
@@ -55,7 +55,7 @@ with_option = click.option(
 
 
 def selection_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the options ``--only`` and ``--n`` of `rankbench.interfaces.suite.SuitePart`; `default` says which n."""
+    """Return the options ``--only`` and ``--n`` of `rankbench.interfaces.suite.SuitePart`; `default` is that of n."""
     n = click.option(
         "--n",
         type=click.IntRange(min=1),
@@ -160,7 +160,7 @@ def _planned(
     control: str, predictions: Sequence[str], where: str, without: Sequence[str], without_judge: Sequence[str],
     min_votes: int, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what `rankbench.api.planned` takes."""
+    """Return the arguments of `rankbench.api.planned`."""
     keep = Filter.from_options(where, without, without_judge, min_votes)
     if log is None:
         if columns or reader or control or predictions or keep:

@@ -133,7 +133,7 @@ class Answer:
     annotations: Sequence[str] | None = None
 
     def noted(self, notes: Iterable[str]) -> Answer:
-        """Return the answer with notes on it: those that name an option are warnings, others are details."""
+        """Return the answer with notes on it: notes with an option are warnings, others are details."""
         told = [*notes]
         warnings = [note for note in told if isinstance(note, Warned)]
         others = [note for note in told if not isinstance(note, Warned)]
@@ -167,7 +167,7 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
     """Print an answer in a form, or write it into a file, whole or not at all."""
     if form == "github" and answer.annotations is not None:
         for line in answer.annotations:
-            echo(line)  # with what is of names in it escaped
+            echo(line)  # with names in it escaped
         if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
             with open(summary, "a", encoding="utf-8") as file:
                 file.write(encoded(answer, "md").decode())
@@ -262,7 +262,7 @@ def encoded(answer: Answer, form: Format) -> bytes:
 
 
 def _json_record(answer: Answer) -> Mapping[str, object]:
-    """Return what JSON says; a record with a schema of its own is all of it."""
+    """Return the record for JSON; a record with a schema of its own is all of it."""
     record = answer.record if isinstance(answer.record, Mapping) else answer.record()
     if "schema" in record:
         return record
@@ -276,7 +276,7 @@ def _json_record(answer: Answer) -> Mapping[str, object]:
 
 
 def _below(answer: Answer) -> list[str]:
-    """Return in Markdown what stands below the tables of a page."""
+    """Return the text below the tables of a page, in Markdown."""
     found = [markdown(line) for line in answer.footnotes]
     lines = [f"**!** {markdown(one)}" for one in answer.warnings]
     lines += [f"Next: {' or '.join(map(code, answer.next))}"] * bool(answer.next)
@@ -293,7 +293,7 @@ def _below(answer: Answer) -> list[str]:
 
 
 def _html(answer: Answer) -> bytes:
-    """Return an answer as a page: its headline, figure and tables, and what stands below them."""
+    """Return an answer as a page: its headline, figure and tables, and the text below them."""
     from rankbench.drawing.canvas import picture_bytes
     from rankbench.drawing.looks import assign_looks
     from rankbench.html.charts import chart_content
@@ -355,7 +355,7 @@ def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def format_option(forms: Sequence[str], words: str) -> Callable[[F], F]:
-    """Return what gives a command ``--format``, and ``--json`` as a short form of it, as `form`."""
+    """Return a decorator that gives a command ``--format``, and ``--json`` as a short form of it, as `form`."""
 
     def given(command: F) -> Any:
         @json_option
@@ -391,7 +391,7 @@ def file_options(command: F) -> Any:
 
 
 def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *, pictures: bool = False) -> Format:
-    """Return the form of a ranking: what was said, or what the file's ending says, or a table.
+    """Return the form of a ranking: as requested, or by the file's ending, or a table.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *
     Raises
     ------
     SpecError
-        The form does not fit where it goes, or the ranking would replace what is ranked.
+        The form does not fit the output, or the ranking would replace its own input.
     """
     if out is None:
         if form == "parquet" and standard_output().isatty():

@@ -41,7 +41,7 @@ def verify(directory: Path, rerun: str | None, **options: Any) -> Answer:
 
 
 def _blocks(rerun: str | None) -> int | None:
-    """Return how many blocks to compute again; None: all."""
+    """Return the number of blocks to compute again; None: all."""
     if rerun is None:
         return 0
     if rerun == "all":
