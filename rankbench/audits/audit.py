@@ -155,7 +155,7 @@ def audit(
     without_judge: Sequence[str] = (),
     min_votes: int = 0,
 ) -> Audit:
-    """Ask of the ranking of a log of votes, or of a score table, what its readers ask.
+    """Audit the ranking of a log of votes, or of a score table.
 
     Parameters
     ----------
@@ -249,9 +249,9 @@ def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBo
 
 
 def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:
-    """Return probes with their levels; those that fire stand first.
+    """Return probes with their levels, firing ones first.
 
-    They are those of `rankbench.stats.multiple_tests.holm`: .05 divided by the number of tests for the smallest p, by
+    They are as in `rankbench.stats.multiple_tests.holm`: .05 divided by the number of tests for the smallest p, by
     one fewer for the next, and so on, up to the first test that does not reject; later ones have its level.
     """
     tested = sorted((probe.p, at) for at, probe in enumerate(probes) if probe.p is not None)
@@ -275,7 +275,7 @@ def _opened(raw: RawLog, columns: str, keep: Filter) -> OpenedLog | None:
     except InputError as error:
         if not keep.without:
             raise
-        try:  # what is left out may be what speaks against the reading, as a mean among the tasks
+        try:  # the part left out may contradict the reading, as a mean among the tasks
             read_scores(raw, columns, keep.without, keep.where)
         except (InputError, SpecError):
             raise error from None

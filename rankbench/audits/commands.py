@@ -69,7 +69,7 @@ def audit_answer(found: Audit, log: str) -> Answer:
 
 
 def audit_headline(found: Audit) -> str:
-    """Say whether the first is really first, and how little changes that."""
+    """Return a sentence on whether the first is significantly first, and on the fewest removals that change it."""
     others_first, every = len(found.may_be_first) - 1, found.data["items" if "items" in found.data else "systems"]
     data = "votes" if "votes" in found.data else "tasks"
     if not found.may_be_first:
@@ -82,7 +82,7 @@ def audit_headline(found: Audit) -> str:
 
 
 def _fewest(found: Audit) -> list[str]:
-    """Return how few votes, or tasks, change the first place."""
+    """Return a sentence on the fewest votes, or tasks, that change the first place."""
     for probe in found.probes:
         facts, noun = probe.facts, probe.name.removeprefix("fewest-")
         if "removed" in facts and noun in ("votes", "tasks"):
@@ -118,7 +118,7 @@ def _p_text(probe: Probe) -> str:
 
 
 def _other_probes(found: Audit) -> list[str]:
-    """Return which probes find nothing, or know nothing, and what separates the first two."""
+    """Return lists of clean and of unknown probes, and a text on separating the first two."""
     clean = [probe.name for probe in found.probes if probe.level is None and probe.finding == "" and not probe.unknown]
     unknown = [f"{probe.name} ({probe.unknown})" for probe in found.probes if probe.unknown]
     lists = [f"{title}: {', '.join(names)}." for title, names in (("Clean", clean), ("Unknown", unknown)) if names]
@@ -161,7 +161,7 @@ def _cell(value: object) -> str:
 
 
 def _rows(probe: Probe, table: pl.DataFrame) -> tuple[list[list[str]], int]:
-    """Return the rows that people see, and how many more there are."""
+    """Return the rows shown to people, and the number of the others."""
     shown = table if probe.name == "rules" else table.head(_SHOWN)
     return [[_cell(value) for value in row] for row in shown.iter_rows()], table.height - shown.height
 
@@ -171,7 +171,7 @@ def _words(table: pl.DataFrame) -> list[int]:
 
 
 def probe_tables(found: Audit) -> list[Table]:
-    """Return the answers of all probes, and the rows of those that have some."""
+    """Return the answers of all probes, and the rows of probes with some."""
     tables = [Table(_COLUMNS, [*_cells(found)], (0, 1, 4), "All probes")]
     for probe in found.probes:
         if probe.table is not None and probe.table.height:

@@ -107,7 +107,7 @@ def _of_units(board: VoteBoard, noun: str, units: NDArray[np.integer], names: Se
 
 
 def _unknown(board: VoteBoard) -> str:
-    """Return why no set can be found; empty: one can."""
+    """Return the reason why no set can be found, or ``""``."""
     method = board.method
     if method.name in BY_SHARES:
         return ""
@@ -117,9 +117,9 @@ def _unknown(board: VoteBoard) -> str:
 
 
 def _fewest(board: VoteBoard, units: NDArray[np.integer]) -> Fewest | None:
-    """Return a small set after whose removal the first item and the one that passes it stand on one scale still.
+    """Return a small set after whose removal the first item and the one that passes it are still on one scale.
 
-    None: it is proved that there is none. Without regard to scales, minima of win rates and Borda counts are known:
+    None: proved not to exist. Without regard to scales, minima of win rates and Borda counts are known:
     they are lower bounds, and minima where they leave the two on one scale.
     """
     votes, rivals, method = board.votes, board.compared[1:], board.method

@@ -65,7 +65,7 @@ Reals = NDArray[np.float64]
 
 
 def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: int, limit: int) -> int:
-    """Return a number of votes, below `limit`, whose removal is proved to leave the first place as it is.
+    """Return a number of votes, below `limit`, whose removal provably keeps the first place.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def harmless_votes(votes: Votes, method: CountAggregator, leads: Reals, first: i
 
 
 def _largest(values: Reals, counts: NDArray[np.int64], k: int) -> Reals:
-    """Return the sum of the k largest of each row, where the value of a column stands `counts` times."""
+    """Return the sum of the k largest of each row, with the value of a column repeated `counts` times."""
     kept = min(k, values.shape[1])
     at = np.argpartition(values, values.shape[1] - kept, axis=1)[:, values.shape[1] - kept :]
     chosen = np.take_along_axis(values, at, 1)

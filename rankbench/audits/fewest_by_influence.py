@@ -8,7 +8,7 @@ without it ([BGM20]_; [HSW25]_ on arenas of language models):
 
 with :math:`\Sigma` the inverse information and :math:`h_v` the vote's leverage. Sums of influences are wrong where
 votes mask one another, and a recursion is not ([HBS24]_): rankbench removes half of what seems needed, refits, and
-goes on until the rival passes. It then puts back whatever is not needed, one by one or, of more than 64 units, in
+goes on until the rival passes. It then puts back all that is not needed, one by one or, of more than 64 units, in
 parts. A refit without the set that is left shows that the first place changes; a smaller set may exist. A unit without
 which the two would stand on different scales stays in the log. Of win rates and Borda counts the influence is that of
 sums.
@@ -102,7 +102,7 @@ class Removal:
         return np.flatnonzero(~gone[self.units])
 
     def together(self, removed: NDArray[np.int64], rival: int) -> bool:
-        """Return whether the first item and a rival stand on one scale without some units."""
+        """Return whether the first item and a rival are on one scale without some units."""
         rows = self.rows(removed)
         if not len(rows):
             return False
@@ -135,7 +135,7 @@ class Removal:
         return of_rival
 
     def _effects(self, leads: NDArray[np.float64], rows: NDArray[np.int64], rival: int) -> NDArray[np.float64]:
-        """Return by how much the lead over a rival falls without each unit, for scores of sums, shape (U,)."""
+        """Return the fall of the lead over a rival without each unit, for scores of sums, shape (U,)."""
         gone = np.ones(self.count, np.bool_)
         gone[self.units[rows]] = False
         net = self.method.name in BY_NET_WINS
@@ -173,7 +173,7 @@ class Removal:
     def _without(
         self, removed: NDArray[np.int64], more: NDArray[np.int64], rival: int, kept: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return removed units with `more` of them, but those that hold the two on one scale, which are `kept`."""
+        """Return removed units with `more` of them, except units `kept`, which hold the two on one scale."""
         while len(more):
             if self.together(np.concatenate([removed, more]), rival):
                 return np.concatenate([removed, more])
@@ -201,7 +201,7 @@ class Removal:
         return min((self.shrunk(one, rival) for one in found if one is not None), key=len, default=None)
 
     def shrunk(self, removed: NDArray[np.int64], rival: int) -> NDArray[np.int64]:
-        """Return units after those that are not needed were put back, the least influential first."""
+        """Return units after putting back units that are not needed, the least influential first."""
         size = max(1, len(removed) // 2)
         while True:
             end = len(removed)
@@ -273,7 +273,7 @@ def _needed(effect: NDArray[np.float64], lead: float) -> tuple[NDArray[np.int64]
 
 
 def _kinds(removal: Removal) -> list[NDArray[np.int64]]:
-    """Return units by kind: votes that are alike, where a unit is a row; else every unit alone."""
+    """Return units by kind: equal votes, if a unit is a row; else every unit alone."""
     votes, known = removal.votes, np.unique(removal.units).astype(np.int64)
     if len(known) < len(votes):
         return np.split(known, len(known))
@@ -286,7 +286,7 @@ def _kinds(removal: Removal) -> list[NDArray[np.int64]]:
 
 
 def _sets_of(kinds: Sequence[NDArray[np.int64]], size: int) -> float:
-    """Return how many different sets of so many units there are; units of one kind are exchangeable."""
+    """Return the number of different sets of `size` units; units of one kind are exchangeable."""
     ways = np.eye(1, size + 1)[0]
     for kind in kinds:
         before = np.concatenate([np.zeros(len(kind) + 1), np.cumsum(ways)])

@@ -265,7 +265,7 @@ class _UnitRates(NamedTuple):
         return np.unique(np.concatenate([np.linspace(0, 1, 5), np.linspace(low, high, _CUTS)]))
 
     def values(self, cut: float) -> NDArray[np.float64]:
-        """Return how much each unit helps at a cut, by mix of the two conditions, shape (mixes, U)."""
+        """Return the contribution of each unit at a cut, by mix of the two conditions, shape (mixes, U)."""
         ours, theirs = self.won - cut * self.judged, cut * self.rival_judged - self.rival_won
         return _MIXES * ours + (1 - _MIXES) * theirs
 

@@ -74,7 +74,7 @@ def category_columns(source: OpenedLog, votes: Votes) -> dict[str, tuple[NDArray
 
 
 def without_judge(board: VoteBoard) -> Probe:
-    """Return what changes without each judge, and whether a judge differs from all others by more than taste."""
+    """Return changes without each judge, and whether a judge differs from all others by more than taste."""
     name, question = "without-judge", "What changes without one judge?"
     votes, found = board.votes, largest_misfits(board)
     if votes.judges is None or votes.judge_count < 2:
@@ -97,7 +97,7 @@ def without_judge(board: VoteBoard) -> Probe:
 
 
 def without_category(board: VoteBoard) -> Probe:
-    """Return what changes without each category of each column, and whether a category has an order of its own."""
+    """Return changes without each category of each column, and whether a category has an order of its own."""
     name, question = "without-category", "What changes without one category of votes?"
     if not board.categories:
         said = "not known: no column divides the votes into 2 to 30 categories"
@@ -121,7 +121,7 @@ def without_category(board: VoteBoard) -> Probe:
 
 
 def without_item(board: VoteBoard) -> Probe:
-    """Return what changes for others without each item, and whether an item's results contradict one order."""
+    """Return changes for others without each item, and whether an item's results contradict one order."""
     name, question = "without-item", "Does the order of others change without one item?"
     votes, found = board.votes, largest_misfits(board)
     rows = []
@@ -168,7 +168,7 @@ def clones(board: VoteBoard) -> Probe:
 
 
 def without_third(board: VoteBoard) -> Probe:
-    """Return what changes without each third of the votes by time."""
+    """Return changes without each third of the votes by time."""
     name, question = "without-third", "What changes without one third of the time?"
     votes = board.votes
     if votes.times is None or int(votes.times[-1]) < 2:
@@ -199,7 +199,7 @@ def drifting(board: VoteBoard) -> Probe:
 
 
 def clustering(board: VoteBoard) -> Probe:
-    """Return by how much votes of one judge are alike, and whether scores differ between judges by more than chance.
+    """Return the correlation of votes of one judge, and whether scores differ between judges by more than chance.
 
     The test is that of ``aggregate --by judge --pool``: judges of votes are exchanged at random. Variances by judge
     stand beside variances by vote.
@@ -248,7 +248,7 @@ def clustering(board: VoteBoard) -> Probe:
 
 
 def _open_without(board: VoteBoard, keep: Filter, name: str) -> str:
-    """Return words on how many items may be first in the ranking of the votes that a filter keeps."""
+    """Return a text on the number of items that may be first in the ranking of the votes kept by a filter."""
     if board.ranking.first is None:
         return ""
     try:
@@ -299,7 +299,7 @@ def _change(
     leave: int = -1,
     votes: Votes | None = None,
 ) -> dict[str, object]:
-    """Return what changes with some of the votes: who is first, and the item that moves most among the others."""
+    """Return the changes with some of the votes: the first item, and the item that moves most among the others."""
     row: dict[str, object] = {"left out": name, "votes": gone, "places": 0}
     votes = votes or board.votes
     said, m = votes.comparisons(kept), len(votes.items)

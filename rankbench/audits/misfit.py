@@ -115,7 +115,7 @@ class _Groups:
         return np.asarray(np.log(odds) * self.own)
 
     def variance(self, residuals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a variance of tastes, (B,): the median over groups of what their squares imply.
+        """Return a variance of tastes, (B,): the median over groups of estimates from their squares.
 
         Groups are the half with the most information. The median is biased, and below zero by chance.
         """

@@ -1,7 +1,7 @@
 r"""Probes tell how many more votes separate the first items, and on which pairs; how many more tasks, systems.
 
 `rankbench.ranking.pair_difference.variances_and_goals` tells how many more votes as today separate a pair: distributed
-as today, by proportionally more judges. The variances are those of ``aggregate --between`` and of rank ranges: where
+as today, by proportionally more judges. The variances are as in ``aggregate --between`` and in rank ranges: where
 judges are known they are moderated. The best pairs are found one after the other: one more vote on i and j lowers the
 variance of the lead of a over b by about
 
@@ -124,7 +124,7 @@ def design_for(board: VoteBoard, k: int, only: int | None = None) -> tuple[Desig
 
 
 def more_votes(board: VoteBoard) -> Probe:
-    """Return how many more votes separate the first items, and on which pairs."""
+    """Return the number of votes to add to separate the first items, and their pairs."""
     name, question = "more-votes", "How many more votes separate the first items?"
     method = board.method
     if not isinstance(method, WithCovariance) or not isinstance(method, CountAggregator):
@@ -176,7 +176,7 @@ def _row(board: VoteBoard, what: str, k: int, only: int | None) -> dict[str, obj
 
 
 def more_tasks(board: ScoreBoard) -> Probe:
-    """Return how many more tasks separate the first systems: variances of paired differences fall as 1 / tasks."""
+    """Return the number of tasks to add to separate the first systems: variances fall as 1 / tasks."""
     name, question = "more-tasks", "How many more tasks separate the first systems?"
     if not board.method.has_cells():
         return Probe(name, question, f"unknown: scores of {board.method} are no means over tasks")

@@ -94,7 +94,7 @@ class VoteBoard:
     source : OpenedLog
         The opened log; ``source.frame`` has all its columns that were read.
     votes : Votes
-        The votes one by one; their `items` are those of the ranking.
+        The votes one by one; their `items` are the ranking's.
     method : Aggregator
         Method of the page.
     loaded : RankedLog

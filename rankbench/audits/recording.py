@@ -30,11 +30,11 @@ _SHOWN, _LEAST = 3, 1e-300
 
 
 def flips(board: VoteBoard) -> Probe:
-    """Return how often a judgment changes as its sides are swapped, and whether changes follow a side.
+    """Return the share of judgments that change when sides are swapped, and whether changes follow a side.
 
     The votes of a judge on a pair and query that was shown in both orders are one judgment, by its first vote in each
     order. If sides do not matter, its points for the left in both orders exceed 1 as often as they fall below: a sign
-    test, exact whatever else judges prefer.
+    test, exact for any other preferences of judges.
     """
     name, question = "flips", "Do judgments change as sides are swapped?"
     votes = votes_with_points(board.source.frame)
@@ -90,7 +90,7 @@ def _points_of_left(names: Sequence[str]) -> pl.Expr:
 
 
 def sides(board: VoteBoard) -> Probe:
-    """Return how often the left wins, and whether that is more, or less, than half.
+    """Return the left's share of wins, and whether it differs from a half.
 
     Where sides do not matter and were drawn by lot, wins of the left less wins of the right have a symmetric law in the
     votes of each judge. The test turns the signs of judges at random; without judges it is the exact binomial test.
@@ -144,7 +144,7 @@ def controlled_ranking(source: OpenedLog, method: Aggregator, seed: int) -> Aggr
 
 
 def covariates(board: VoteBoard) -> Probe:
-    """Return what side, length and other columns of the two items are worth, and who is first without them.
+    """Return the effects of side, length and other columns of the two items, and the first item without them.
 
     The test is that of the effects of ``aggregate --control``, adjusted for their number, whether some column matters;
     whether the side does is what `sides` tests.
@@ -236,7 +236,7 @@ def bridges(counts: PairCounts) -> NDArray[np.int64]:
 
 
 def duplicates(board: VoteBoard) -> Probe:
-    """Return how many votes were cast again by their judge, and how many games stand there from both sides."""
+    """Return the number of votes repeated by their judge, and of games recorded from both sides."""
     votes = votes_with_points(board.source.frame)
     again = repeats(votes, board.votes.count)
     found = Findings(None, None, again, mirrored=mirrored_votes(votes))
@@ -270,7 +270,7 @@ def missing_tasks(board: ScoreBoard) -> Probe:
     """Return the places that each system may have, whatever the missing cells of the table hold.
 
     A missing score lies between the lowest and the highest score of its task. A system's best place is that where its
-    missing scores are highest and those of others lowest, its worst place the reverse: both occur.
+    missing scores are highest and other systems' lowest, its worst place the reverse: both occur.
     """
     name, question = "missing-tasks", "Do missing scores decide places?"
     present = board.scores.present[board.scores.present.any(axis=1)]

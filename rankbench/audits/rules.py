@@ -139,7 +139,7 @@ def _tau(one: NDArray[np.float64], other: NDArray[np.float64]) -> float | None:
 
 
 def _majorities(among: _Compared, page: NDArray[np.float64]) -> tuple[str, str | None, list[str] | None]:
-    """Return words on the Condorcet winner, its name, and else a smallest cycle of the best of those unbeaten."""
+    """Return a text on the Condorcet winner, its name, and else a smallest cycle of the best unbeaten items."""
     names, lead = among.counts.items, lead_table(among.counts)
     top = smith_set(lead)
     if len(top) == 1:
@@ -154,7 +154,7 @@ def _majorities(among: _Compared, page: NDArray[np.float64]) -> tuple[str, str |
 
 
 def _cycle(beats: NDArray[np.bool_], start: int) -> list[int]:
-    """Return a shortest cycle through an item, from it on; empty: there is none."""
+    """Return a shortest cycle through an item, starting there, or an empty list."""
     from scipy.sparse.csgraph import shortest_path
 
     steps, before = shortest_path(beats, unweighted=True, indices=start, return_predecessors=True)
@@ -169,7 +169,7 @@ def _cycle(beats: NDArray[np.bool_], start: int) -> list[int]:
 
 
 def _test(board: VoteBoard, among: _Compared, found: Mapping[str, NDArray[np.float64]]) -> tuple[float | None, str]:
-    """Return the p of the number of tested rules that put another item first, and words on it."""
+    """Return the p of the number of tested rules that put another item first, and a text on it."""
     tested = [name for name in TESTED if name in found]
     if not isinstance(board.method, CountAggregator):
         sequential = "sequential" in board.method.properties
@@ -205,7 +205,7 @@ def _model(among: _Compared) -> NDArray[np.float64]:
 
 
 def _effective_share(board: VoteBoard, among: _Compared) -> float:
-    """Return how many independent votes of weight 1 tell as much as a unit of weight of the log.
+    """Return the number of independent votes of weight 1 with the information of a unit of the log's weight.
 
     Both rows of a vote whose points are split are one vote.
     """
@@ -230,6 +230,6 @@ def _drawn(counts: PairCounts, chances: NDArray[np.float64], share: float, rng: 
 
 
 def _differing(counts: PairCounts, methods: Sequence[Aggregator]) -> int:
-    """Return how many methods put none of the first items of the first method first."""
+    """Return the number of methods that put none of the first method's first items first."""
     page, *others = (_firsts(call_aggregator(method, counts, counts.m)) for method in methods)
     return sum(not {*page} & {*firsts} for firsts in others)
