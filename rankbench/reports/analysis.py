@@ -79,7 +79,7 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tup
 
 
 def _missing(sampler: Sampler, key: ArmKey) -> str:
-    """Return why an arm cannot be compared; empty if it can."""
+    """Return why an arm cannot be compared, or ``""``."""
     arm = sampler.arm(key)
     if arm is not None and arm.racing:
         return ""
@@ -94,7 +94,7 @@ def _owner(sampler: Sampler, key: ArmKey) -> ArmKey:
 
 
 def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, Weights]]:
-    """Return the words and the weighted arms of a contrast."""
+    """Return the texts and the weighted arms of a contrast."""
     a, b = contrast.a, contrast.b
     if contrast.n_a is not None or contrast.n_b is not None:
         drawn = {race.n_declared: race.n for race in sampler.races}

@@ -41,7 +41,7 @@ VERDICTS: dict[Verdict, str] = {
 
 
 def claims_section(analysis: Analysis) -> list[Node]:
-    """Return the claims' section, or nothing where nothing was claimed."""
+    """Return the claims' section; nothing without claims."""
     if not (ordered := _by_claim(analysis)):
         return []
     words = split_words(analysis)
@@ -113,7 +113,7 @@ def claims_in_short(analysis: Analysis) -> list[TerminalNode]:
 
 
 def split_words(analysis: Analysis) -> dict[Split, str]:
-    """Return what claims are about, by split, in a few words."""
+    """Return the subject of claims as a short text, by split."""
     titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
     about = [(a.about, titles[a.experiment].short(a.about)) for s in analysis.sections for a in s.answers]
     words = {split: " / ".join(dict.fromkeys(name for at, name in about if at == split)) for split in reversed(SPLITS)}
@@ -137,7 +137,7 @@ def claims_counted(analysis: Analysis) -> str:
 
 
 def _heading(claims: Sequence[Claim]) -> list[Node]:
-    """Return a title, and say which claims were written knowing results."""
+    """Return a title, and a note on claims written knowing results."""
     late = sum(claim.origin == "post hoc" for claim in claims)
     said = (
         f"Claims marked *{LATE}* are no predictions. Before the authors wrote or last changed them, they had seen "
@@ -214,7 +214,7 @@ def contrast_rows(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def _interval(lower: float, upper: float, ratio: bool) -> str:
-    """Return an interval with digits enough to see on which side of no difference (or of a ratio of 1) its ends are."""
+    """Return an interval with enough digits to show on which side of 0 (or of a ratio of 1) its ends are."""
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return "—"
     same, digits = 1.0 if ratio else 0.0, 2 if ratio else 4

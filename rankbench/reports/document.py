@@ -51,7 +51,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its title, and where its cells stand."""
+    """A column of a table: its title, and the alignment of its cells."""
 
     title: str
     align: Literal["left", "center", "right"] = "left"
@@ -88,7 +88,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Image:
-    """A figure that stands in a file beside the document."""
+    """A figure in a file beside the document."""
 
     words: str
     path: str
@@ -140,7 +140,7 @@ def first_rows(grid: Grid, limit: int, file: str, name: str = "", split: Split |
 def csv_of(
     columns: Sequence[str], rows: Iterable[Sequence[object]], exponents: Collection[str] = (), form: str = "z.6f"
 ) -> str:
-    """Return rows as CSV, empty where there is no value.
+    """Return rows as CSV, with empty cells for missing values.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _cell(value: Any, form: str) -> str:
 
 
 def terminal_of(blocks: Sequence[TerminalNode]) -> RenderableType:
-    """Return blocks as they are printed: names of rows are folded where room is short, and other words cut."""
+    """Return blocks for printing: names of rows are folded where room is short, and other words cut."""
     return Group(*(_table(block) if isinstance(block, Grid) else Markdown(markdown_of([block])) for block in blocks))
 
 

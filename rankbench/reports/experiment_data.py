@@ -147,7 +147,7 @@ def _largest(values: Iterable[float]) -> float:
 
 @dataclass(frozen=True)
 class Race(RaceResults):
-    """The arms of an experiment at one n, and the repetitions they are compared on."""
+    """The arms of an experiment at one n, and the repetitions that they are compared in."""
 
     arms: tuple[Arm, ...]
     planned: int
@@ -158,7 +158,7 @@ class Race(RaceResults):
         return tuple(arm for arm in self.arms if arm.racing)
 
     def arm(self, label: str) -> Arm | None:
-        """Return the arm called `label`, if there is one."""
+        """Return the arm named `label`, or None."""
         return next((arm for arm in self.arms if arm.label == label), None)
 
     def twin(self, arm: Arm) -> Arm | None:
@@ -210,7 +210,7 @@ class Sampler:
         return self.experiment.losses
 
     def arm(self, key: ArmKey) -> Arm | None:
-        """Return the arm at `key`, if there is one."""
+        """Return the arm at `key`, or None."""
         return next((arm for race in self.races for arm in race.arms if arm.key == key), None)
 
     def means(self, arm: Arm, metric: str, split: Split, repetitions: Sequence[int]) -> NDArray[np.float64]:
@@ -233,7 +233,7 @@ class Sampler:
         """Return the bootstrapped means of `arms` on the same `repetitions`.
 
         The same queries and repetitions are resampled for all arms of an experiment, at every
-        n, so what was resampled once is put together again for claims across n.
+        n, so replicates made once are combined again for claims across n.
         """
         together, columns = self._resampled(arms, metric, split, repetitions)
         places = [columns[arm.key] for arm in arms]
@@ -243,7 +243,7 @@ class Sampler:
         return widened_for_order(found, self.order_widening(metric, split, repetitions))
 
     def order_widening(self, metric: str, split: Split, repetitions: tuple[int, ...]) -> float:
-        """Return by how much standard errors are larger as units follow one another in time, 1 where they do not."""
+        """Return the factor on standard errors for units dependent in time, else 1."""
         if self.source.judged_on != STRETCHES or len(repetitions) != 1:
             return 1.0
         place = metric, split, repetitions

@@ -72,7 +72,7 @@ def _marks(plot: Plot) -> Iterator[tuple[object, ...]]:
 
 
 def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
-    """Return the figure's title, and under it the data, n if there is one, and the kind of its bands."""
+    """Return the figure's title, and under it the data, n if any, and the kind of its bands."""
     title = one_line(figure.title or sampler.experiment.title)
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
@@ -126,7 +126,7 @@ class SampledResults(ExperimentResults):
         return self._sampler.source.units[split]
 
     def split_title(self, split: Split) -> str:
-        """Return a split's title in a few words."""
+        """Return a short title of a split."""
         return self._sampler.source.short(split)
 
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:

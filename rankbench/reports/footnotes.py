@@ -22,7 +22,7 @@ STOPPED = "the solver stopped before the minimum, where losses may differ"
 
 
 def footnotes(race: Race, source: SourceRecord) -> list[str]:
-    """Return notes on the tables of one n; where nothing is compared, on failures alone."""
+    """Return notes on the tables of one n; without comparisons, on failures alone."""
     lines = troubles(race)
     if source.layout == "race":
         told = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
@@ -103,7 +103,7 @@ def stopped_early(race: Race) -> list[str]:
 
 
 def troubles(race: Race) -> list[str]:
-    """Return failures in the words of their reasons: a reason may advise a command, which readers copy from here."""
+    """Return failures with their reasons unescaped: readers may copy a command from a reason."""
     return [
         f"{markdown(arm.label)} is not ranked: **{arm.status}**, "
         + (f"{arm.times}: {literal(arm.first_reason)}" if arm.first_reason else sentence(arm.times))
@@ -113,7 +113,7 @@ def troubles(race: Race) -> list[str]:
 
 
 def thin(race: Race, source: SourceRecord) -> list[str]:
-    """Return why intervals say less than they would with more repetitions; nothing where repetitions suffice."""
+    """Return notes on too few repetitions for full intervals; none if they suffice."""
     splits, single = source.shown_splits(), len(race.repetitions) == 1
     if any(source.fixed(split) for split in splits):
         return ["Every repetition judges the same unit: no intervals and no ranks."]
@@ -139,7 +139,7 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
 
 @dataclass(frozen=True)
 class Group:
-    """Sources that say the same of their data, and the experiments made from them.
+    """Sources with equal statements on their data, and the experiments made from them.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Group:
 
     @property
     def first(self) -> SourceRecord:
-        """The source that stands for all."""
+        """The source that represents all."""
         return self.sources[0]
 
 
@@ -184,7 +184,7 @@ def source_groups(analysis: Analysis) -> list[Group]:
 
 
 def data_lines(groups: Sequence[Group]) -> list[str]:
-    """Return whether data are real or simulated, and how much there is: a line for each data set, in Markdown."""
+    """Return whether data are real or simulated, and their amount: a line for each data set, in Markdown."""
     found: dict[tuple[str, bool, str], list[Group]] = {}
     for group in groups:
         source = group.first
@@ -253,14 +253,14 @@ def _span(counts: Sequence[int]) -> str:
 
 
 def data_remarks(groups: Sequence[Group]) -> list[str]:
-    """Return what is assumed of real judgments, as how columns were read: a line for each group that tells of it."""
+    """Return the assumptions on real judgments, as on the reading of columns: a line for each group with some."""
     real = [group.first for group in groups if not (group.first.simulated or judgments_simulated(group.first))]
     told = [[sentence(text) for text in source.assumptions if not text.startswith("Losses ")] for source in real]
     return [*dict.fromkeys(markdown(" ".join(texts)) for texts in told if texts)]
 
 
 def data_facts(groups: Sequence[Group]) -> list[Node]:
-    """Return the data of each experiment, and the assumptions about them; a sentence stands once."""
+    """Return the data of each experiment, and the assumptions on them, each sentence once."""
     parts: list[Node] = []
     told: dict[str, list[str]] = {}
     cited = set[str]()

@@ -45,7 +45,7 @@ class Headline(NamedTuple):
         Where repetitions are too few to rank: ``done``, ``needed``, and ``unranked``, the contenders that they do not
         rank.
     smaller : tuple of str
-        Sentences on what the data made smaller than the suite asks for.
+        Sentences on quantities that the data made smaller than the suite asks for.
     """
 
     sentences: tuple[str, ...]
@@ -158,7 +158,7 @@ class Notice(NamedTuple):
 
 
 def notices(analysis: Analysis, figures: Sequence[DrawnFigure]) -> list[Notice]:
-    """Return notices of contenders that failed, stopped early or are missing in a figure, and of what the data lack.
+    """Return notices of contenders that failed, stopped early or are missing in a figure, and of limits of the data.
 
     A contender without numbers has one notice with its reason, not one for every figure. A contender that the
     suite's figure does not ask for is named under the figure alone.

@@ -40,7 +40,7 @@ _LONG = 24
 
 
 def latex_of(text: str) -> str:
-    """Return a line of Markdown as LaTeX: bold, italic and code; of links the words."""
+    """Return a line of Markdown as LaTeX: bold, italic and code; of links the text."""
     found = []
     for token in (child for block in Markdown(text).parsed for child in block.children or ()):
         if token.type == "code_inline":
@@ -71,7 +71,7 @@ def latex_tables(documents: Mapping[str, Sequence[Node]], split: Split | None = 
 
 
 def _tables(blocks: Sequence[Node]) -> Iterator[tuple[str, str, Grid, str]]:
-    """Yield each table with its heading, its caption or the words above it, and the words on rows left out."""
+    """Yield each table with its heading, its caption or the text above it, and the text on rows left out."""
     heading = caption = ""
     for at, block in enumerate(blocks):
         match block:
@@ -100,7 +100,7 @@ def _table(name: str, caption: str, grid: Grid) -> str:
 
 
 def _columns(grid: Grid) -> Iterator[str]:
-    """Yield the types of columns; in a table that is too wide, long cells of words get lines that hold each word."""
+    """Yield the types of columns; in a table that is too wide, long cells of words get lines that fit each word."""
     columns = list(zip(*_heads(grid), *grid.rows, strict=True))
     sizes = [max(map(len, column)) + 2 for column in columns]
     words = [column.align == "left" and size > _LONG for column, size in zip(grid.columns, sizes, strict=True)]

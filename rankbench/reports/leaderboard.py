@@ -82,7 +82,7 @@ def _left_out(record: SuiteRecord) -> list[Node]:
 
 
 def _links(places: Mapping[str, Sequence[Node]]) -> Paragraph:
-    """Return links to what explains the answer, where there is something."""
+    """Return links to explanations of the answer, if any."""
     links = [f"[{place}" for place, parts in places.items() if parts]
     return Paragraph(" | ".join([*links, "[Verify](#verify-and-cite)", "[Cite](#verify-and-cite)"]))
 

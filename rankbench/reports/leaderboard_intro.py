@@ -55,7 +55,7 @@ MOST_EXPERIMENTS = 2
 
 
 def first_screen(analysis: Analysis, kind: str) -> list[Node]:
-    """Return what answers the question of a suite: sentences, verdicts of claims, a table and a figure.
+    """Return the answer to the question of a suite: sentences, verdicts of claims, a table and a figure.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def first_screen(analysis: Analysis, kind: str) -> list[Node]:
 
 
 def answers(analysis: Analysis) -> list[str]:
-    """Return who is best in the headline experiment, held-out units first, and what items and series say."""
+    """Return sentences on the best of the headline experiment, held-out units first, and on items and series."""
     said, section = [], headline_section(analysis)
     if section is not None:
         found, results = leaders_of(section), _results(analysis, section)
@@ -118,7 +118,7 @@ def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders])
 
 
 def _worse(section: Section, leaders: Leaders, results: SampledResults) -> str:
-    """Name the other metrics in which the best contender is significantly worse than the baseline, or the second."""
+    """Return a note on the other metrics in which the best contender is significantly worse than a rival."""
     sampler, n, split = section.sampler, leaders.n, leaders.split
     ranked = {(row.metric, row.contender) for row in section.rows if (row.n, row.split) == (n, split) and row.rank_low}
     best = leaders.rows[0].contender if leaders.rows else ""
@@ -138,7 +138,7 @@ def _worse(section: Section, leaders: Leaders, results: SampledResults) -> str:
 
 
 def _contenders(section: Section, leaders: Sequence[Leaders], results: SampledResults) -> list[Node]:
-    """Return the first contenders of the headline on each split, and what the table shows."""
+    """Return the first contenders of the headline on each split, and a note on the table."""
     sampler, n = section.sampler, leaders[0].n
     source, base, metric = sampler.source, sampler.experiment.baseline, sampler.metrics[0]
     every = [row for row in section.rows if (row.n, row.metric) == (n, metric)]
@@ -169,7 +169,7 @@ def _contenders(section: Section, leaders: Sequence[Leaders], results: SampledRe
 def _against(
     section: Section, leaders: Leaders, rows: Sequence[Standing], results: SampledResults, words: dict[str, None]
 ) -> dict[str, str]:
-    """Return the difference of each contender from the baseline with its verdict; nothing without a baseline."""
+    """Return the difference of each contender from the baseline with its verdict; empty without a baseline."""
     sampler, base = section.sampler, section.sampler.experiment.baseline
     source, metric = sampler.source, sampler.metrics[0]
     ranked = [row.contender for row in rows if row.rank_low is not None]
@@ -225,7 +225,7 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
 
 
 def named_otherwise(analysis: Analysis, by: Literal["label", "spec"]) -> list[str]:
-    """Say where experiments give one label to several contenders, or one contender several labels; without periods."""
+    """Return notes on labels of several contenders, and on contenders of several labels; without periods."""
     found: dict[str, dict[str, dict[str, None]]] = {}
     for section in (one for one in analysis.sections if one.sampler.source.layout == "race"):
         for arm in (arm for race in section.sampler.races for arm in race.arms):
@@ -261,13 +261,13 @@ def said_of_metric(metric: Metric) -> str:
 
 
 def said_of_split(source: SourceRecord, split: Split) -> list[str]:
-    """Return the explanation in the parentheses of a split's title, as a sentence; nothing without parentheses."""
+    """Return the explanation in the parentheses of a split's title, as a sentence, if any."""
     found = re.fullmatch(r"(.+?) \((.+)\)", source.splits.get(split, ""))
     return [f"*{markdown(found[1][:1].lower() + found[1][1:])}*: {markdown(found[2])}."] if found else []
 
 
 def top_items(analysis: Analysis) -> list[Node]:
-    """Return what series say, and the first items of each ranking of items, by the first contender that finished."""
+    """Return the results of series, and the first items of each ranking, by the first contender that finished."""
     series = [*(_last_stretch(*one) for one in _rankings(analysis, "series")), *_stretches_beyond_chance(analysis)]
     parts: list[Node] = [Bullets(tuple(series))] if series else []
     for section, arm, split in _rankings(analysis):
@@ -308,7 +308,7 @@ def _last_stretch(section: Section, arm: Arm, split: Split) -> str:
 
 
 def _stretches_beyond_chance(analysis: Analysis) -> list[str]:
-    """Say for each series how many stretches of time have a score that is not the chance level."""
+    """Return a sentence for each series on the number of stretches whose score differs from the chance level."""
     said = []
     for section, arm, split in _rankings(analysis, "series"):
         source = section.sampler.source
@@ -327,7 +327,7 @@ def _without_covariates(analysis: Analysis, arm: Arm) -> bool:
 
 
 def _first_item(analysis: Analysis, section: Section, arm: Arm, split: Split) -> str:
-    """Say which item has the highest score, of those with enough judgments, if any has."""
+    """Return a sentence on the item with the highest score, among items with enough judgments, if any."""
     sampler = section.sampler
     units, least = sampler.source.units[split], sampler.experiment.least_judgments
     score, _, _, low, high = (sampler.values(arm, metric, split) for metric in RANKING)

@@ -35,7 +35,7 @@ class Leaders(NamedTuple):
         Contenders with a place, the best mean first; places are among these rows. Oracles and contenders that equal
         another one are not among them.
     oracles : tuple of str
-        Labels of contenders that know what the others have to learn.
+        Labels of contenders that know the truth, which others learn.
     best : frozenset of str
         Labels of contenders that the best one is among at 95%, by comparisons with the best.
     one_draw : bool
@@ -60,7 +60,7 @@ class Leaders(NamedTuple):
 
     @property
     def too_few(self) -> str:
-        """The contenders that repetitions are too few to rank, in words, without a period; empty where they suffice."""
+        """The contenders with too few repetitions for ranks, as text without a period; empty if repetitions suffice."""
         some = [row.contender for row in self.rows if row.contender in self.unranked]
         if not self.unranked or (self.rows and not some):
             return ""
@@ -105,7 +105,7 @@ class Leaders(NamedTuple):
 
 
 def leaders_of(section: Section) -> list[Leaders]:
-    """Return the leaders of an experiment, held-out units first; nothing where no contender has a number."""
+    """Return the leaders of an experiment, held-out units first; none if no contender has a number."""
     sampler = section.sampler
     races = [race for race in sampler.races if race.racing and race.repetitions]
     if not races or not section.rows:
@@ -216,7 +216,7 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
 
 
 def headline_section(analysis: Analysis) -> Section | None:
-    """Return the experiment that stands for a suite.
+    """Return the experiment that represents a suite.
 
     It has a recommendation, or else contenders that are no oracles, then the most claims; of equals it is the first
     with a figure.

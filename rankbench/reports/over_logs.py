@@ -39,7 +39,7 @@ class LogResults(Protocol):
 
 
 class NamedLog(NamedTuple):
-    """A log among others: its name, what it is of, and its family."""
+    """A log among others: its name, its subject, and its family."""
 
     log: str
     kind: str
@@ -134,7 +134,7 @@ class OverLogs:
 
 
 def _method(place: int) -> ScoreAggregator:
-    """Return a method by which ``rankbench rank`` ranks, by its place among those."""
+    """Return one of the methods of ``rankbench rank``, by its index."""
     found = get(Aggregator, METHODS[place])
     if not isinstance(found, ScoreAggregator):
         raise TypeError(found)

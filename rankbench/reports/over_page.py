@@ -24,7 +24,7 @@ _PANELS = 5
 
 
 def answer_over_logs(overs: Sequence[OverLogs]) -> tuple[str, ...]:
-    """Return the answer: a sentence for each experiment that says which differences matter."""
+    """Return the answer: a sentence on the differences in each experiment with a margin."""
     return tuple(_sentence(one) for one in overs if one.logs[0].sampler.experiment.margin)
 
 
@@ -34,7 +34,7 @@ def tables_over_logs(overs: Sequence[OverLogs]) -> list[Node]:
 
 
 def _sentence(over: OverLogs) -> str:
-    """Return which methods may be the best, and how many of a hundred judgments tell them from the baseline."""
+    """Return a sentence on the methods that may be the best, with misordered judgments of a hundred."""
     loss, base = over.losses[0], over.baseline
     labels, found = over.ranked(loss)
     logs = f"{count_text(len(over.places), 'log')} of {count_text(len(over.families), 'family')}"
@@ -56,7 +56,7 @@ def _sentence(over: OverLogs) -> str:
 
 
 def _of_a_hundred(over: OverLogs, label: str) -> str:
-    """Return how many of 100 judgments methods order the other way, where a loss is a share of them."""
+    """Return the numbers of 100 judgments that methods misorder, if a loss is a share of them."""
     loss = next((one for one in over.losses if over.metric(one).unit.startswith("share of ")), "")
     if not loss:
         return ""
@@ -110,7 +110,7 @@ def _methods(over: OverLogs) -> list[Node]:
 
 
 def _failed(over: OverLogs, ranked: Sequence[str]) -> list[str]:
-    """Name the methods that have no place, with the logs on which they failed and a reason."""
+    """Return a note on methods without a place, with the logs on which they failed and a reason."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for label in (label for label in over.labels if label not in ranked):
         rows = [over.row(log, label, over.losses[0]) for log in range(len(over.places))]

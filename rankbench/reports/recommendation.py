@@ -25,7 +25,7 @@ def joined_words(parts: Sequence[str], word: str = "and") -> str:
 
 
 def metric_names(one: Evaluation, metrics: Sequence[str], word: str = "and") -> str:
-    """Return the names of metrics, of losses as such."""
+    """Return the names of metrics, losses marked as such."""
     return joined_words([metric_name(Metric(metric, one.direction(metric))) for metric in metrics], word)
 
 
@@ -43,7 +43,7 @@ def against_chance(one: Evaluation, metric: str, label: str) -> str:
 
 
 def evidence(case: Case, reference: str) -> list[Node]:
-    """Return a table of methods, means, differences from a method and verdicts, and say where its intervals come from.
+    """Return a table of methods, means, differences from a method and verdicts, and a note on its intervals.
 
     Of another evaluation the table has the best mean and the method itself.
     """
@@ -104,7 +104,7 @@ def recommendations(analysis: Analysis) -> list[Recommendation]:
 
 
 def recommend(case: Case, caveats: Sequence[str] = ()) -> Recommendation:
-    """Return the method to use, or the reason why there is none, and the methods that failed."""
+    """Return the method to use, or the reason against any, and the methods that failed."""
     stop = _stop(case)
     failed = [f"**{markdown(label)}** {what} and is not judged." for label, what in case.main.failed.items()]
     answer = (*([f"{stop}: nothing can be recommended."] if stop else _answers(case)), *failed)
@@ -116,7 +116,7 @@ def recommend(case: Case, caveats: Sequence[str] = ()) -> Recommendation:
 
 
 def _stop(case: Case) -> str:
-    """Say why nothing can be recommended; empty where something may be."""
+    """Return the reason why nothing can be recommended, or ``""``."""
     main = case.main
     if not main.tables:
         few = f"{main.runs} finished run{' gives' if main.runs == 1 else 's give'} no intervals"

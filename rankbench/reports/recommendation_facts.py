@@ -85,7 +85,7 @@ class Evaluation:
         return 1 if self.direction(metric) == "minimize" else -1
 
     def interval(self, metric: str, label: str, other: str) -> tuple[float, float]:
-        """Return the interval of a contender minus another, below 0 where it is better; nan where there is none."""
+        """Return the interval of a contender minus another, below 0 if it is better; nan without one."""
         found = self.differences.get(metric)
         return (math.nan, math.nan) if self.few or found is None else found.interval(label, other)
 
@@ -117,7 +117,7 @@ class Evaluation:
         return sorted(found, key=lambda label: (bool(self.short_of_chance(label)), order.index(label)))
 
     def interval_of_mean(self, metric: str, label: str) -> tuple[float, float]:
-        """Return the interval of a contender's mean, of a metric with a chance level; nan where there is none."""
+        """Return the interval of a contender's mean, of a metric with a chance level; nan without one."""
         found = self.differences.get(metric)
         return (math.nan, math.nan) if self.few or found is None else found.means.get(label, (math.nan, math.nan))
 

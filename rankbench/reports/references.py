@@ -138,7 +138,7 @@ def bibtex(key: str, text: str, **more: str) -> str:
     ----------
     key, text : str
     **more : str
-        Fields beside those of the text, with their marks of LaTeX.
+        Fields beside the text's, with their marks of LaTeX.
     """
     parts = _SENTENCE.split(text.removesuffix("."), maxsplit=2)
     where = parts[2] if len(parts) == 3 else parts[-1]
@@ -204,7 +204,7 @@ def not_installed(record: SuiteRecord) -> list[str]:
 
 
 def _known() -> dict[str, str]:
-    """Return entries of BibTeX that hold more than a reference says, by key."""
+    """Return entries of BibTeX that have more fields than a reference, by key."""
     text = files("rankbench.html").joinpath("assets", "citations.bib").read_text(encoding="utf-8")
     return {key: entry for entry, key in re.findall(r"(?ms)^(@\w+\{(\w+),.*?^\}\n)", text)}
 

@@ -95,7 +95,7 @@ class Results:
         return f"<results of {self.rows.height} rows in {self.directory}>"
 
     def plot(self, figure: str = "") -> Figure:
-        """Draw a figure of the suite, as it is in the folder ``figures``.
+        """Draw a figure of the suite, as in the folder ``figures``.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Results:
             return figure_of(results, figure)
 
     def _repr_html_(self) -> str:
-        """Return where the results are and the leaderboard's rows, for a notebook."""
+        """Return the results' folder and the leaderboard's rows, for a notebook."""
         return f"<p>{escape(str(self.directory))}</p>{self.leaderboard._repr_html_()}"
 
 
@@ -146,7 +146,7 @@ class PaperFiles:
     split: Split | None = None
 
     def contents(self, pages: Pages, results: StoredResults) -> dict[Path, bytes]:
-        """Return what is to be written, by path."""
+        """Return the files to write, by path."""
         folders: list[tuple[Path | str | None, Callable[[], Mapping[str, bytes]]]] = [
             (self.latex, lambda: latex_tables(pages.documents, self.split)),
             (self.figures, lambda: pictures_of(pages, ON_PAPER, folder="")),

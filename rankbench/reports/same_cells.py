@@ -129,7 +129,7 @@ class SameCells:
 def stored_cell(
     results: StoredResults, record: SuiteRecord, experiment: str, name: str, stored: StoredCell
 ) -> CellResult:
-    """Return a cell as it was computed, with all losses that any experiment asks for."""
+    """Return a cell as computed, with all losses that any experiment asks for."""
     metrics = sorted({metric for one in record.experiments for metric in one.losses})
     losses = {
         (metric, split): values
@@ -173,7 +173,7 @@ def _where(m: Member) -> str:
 
 
 def beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Return where values differ by more than a tolerance, relative to the larger of them and 1."""
+    """Return whether values differ by more than a tolerance, relative to the larger of them and 1."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
         near = np.isfinite(size) & (np.abs(one - other) <= tolerance * size)

@@ -77,7 +77,7 @@ class Standing:
 
 
 def oracle_mark(label: str, oracle: bool) -> str:
-    """Return the mark behind an oracle's label; nothing where the label says it."""
+    """Return the mark behind an oracle's label; empty if the label has the word."""
     return " (oracle)" if oracle and "oracle" not in label.lower() else ""
 
 
@@ -182,7 +182,7 @@ class _Table(NamedTuple):
             }
 
     def _wins(self, arm: Arm, base: Arm) -> float:
-        """Count the repetitions in which an arm is better than the baseline; equal ones count half."""
+        """Return the number of repetitions in which an arm is better than the baseline; ties count half."""
         sign = 1 if self.sampler.source.direction(self.metric) == "minimize" else -1
         ours, theirs = self.means(arm), self.means(base)
         margins = sign * (theirs - ours)
@@ -312,7 +312,7 @@ UNIT_COLUMNS = ("experiment", "dataset", "n", "contender", "split", "unit", "met
 
 
 def units_csv(samplers: Sequence[Sampler]) -> str:
-    """Return the values of all experiments that compare nothing; empty if there are none.
+    """Return the values of all experiments without comparisons, or ``""``.
 
     A bound of an interval that is not known is an empty cell.
     """

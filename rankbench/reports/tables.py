@@ -41,7 +41,7 @@ TOO_FEW = "too few repetitions"
 
 
 def race_title(race: Race, source: SourceRecord) -> str:
-    """Return n and the number of repetitions, which stand behind an experiment's name."""
+    """Return n and the number of repetitions as text behind an experiment's name."""
     have, times = len(race.repetitions), "run" if source.test_share is not None else "repetition"
     done = f", {have} {times}{'s' if have != 1 else ''}"
     if have != race.planned:
@@ -51,7 +51,7 @@ def race_title(race: Race, source: SourceRecord) -> str:
 
 
 def metric_name(metric: Metric) -> str:
-    """Return a metric's name, which says that it is a loss where less is better."""
+    """Return a metric's name, with ``loss`` if less is better."""
     loss = metric.quality and metric.direction == "minimize" and "loss" not in metric.name
     return f"{code(metric.name)}{' loss' if loss else ''}"
 
@@ -72,7 +72,7 @@ def difference_verdict(lower: float, upper: float, margin: float = 0.0) -> str:
 
 
 def mean_interval(row: Standing, splits: bool) -> tuple[float, float]:
-    """Return the interval of a mean for other units too; the corrected one where runs are splits of one log."""
+    """Return the interval of a mean for other units too; the corrected one if runs are splits of one log."""
     return (row.lower, row.upper) if splits else (row.lower_queries, row.upper_queries)
 
 
@@ -181,10 +181,10 @@ def may_be_first(sampler: Sampler, arm: Arm, split: Split) -> NDArray[np.float64
 
 
 def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
-    """Return a ranking of items, the best first; stretches of time stand in their order, the last one first."""
+    """Return a ranking of items, the best first; stretches of time in their order, the last one first."""
     units = sampler.source.units[split]
     score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
-    # Equal scores stand in the order of the names, whatever the order in the log.
+    # Equal scores are in the order of the names, not of the log.
     series = sampler.source.layout == "series"
     best = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
     order = [*reversed(range(len(units)))] if series else best
@@ -218,7 +218,7 @@ def _facts(arm: Arm, source: SourceRecord) -> list[str]:
 
 
 def _without_interval(lower: NDArray[np.float64]) -> list[str]:
-    """Return the meaning of dashes in a ranking, if there are any."""
+    """Return a note on dashes in a ranking, if any."""
     if not (missing := int(np.isnan(lower).sum())):
         return []
     if missing == len(lower):

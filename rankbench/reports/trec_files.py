@@ -175,7 +175,7 @@ def _free(files: Mapping[str, bytes], m: Member, split: Split) -> str:
 
 
 def _words(names: Iterable[str]) -> dict[str, str]:
-    """Return names without the spaces that part the words of a line."""
+    """Return names without spaces, which separate the words of a line."""
     return distinct(names, lambda name: re.sub(r"\s", "_", name))
 
 

@@ -89,7 +89,7 @@ class JudgedClaim:
 
 
 def without_held(answer: JudgedClaim) -> JudgedClaim:
-    """Take back a verdict that rests on some of the claim's contrasts only."""
+    """Withdraw a verdict that rests on only some of the claim's contrasts."""
     weaker: dict[Verdict, Verdict] = {"held": "could not tell"}
     return replace(
         answer,

@@ -1,6 +1,6 @@
 """`rankbench verify` makes every published file again and compares bytes.
 
-This shows that a folder is consistent, not that it is honest: whoever made up rows could publish what they give. That
+This shows that a folder is consistent, not that it is honest: the pages of invented rows would be consistent. That
 the rows are true is shown by computing blocks again, see `rankbench.reports.rerun`.
 """
 
@@ -126,7 +126,7 @@ def _verified(
         found += _facts(directory, results)
     except StoreError as error:
         return Verification((*found, Difference(ROWS, "", str(error))), ())
-    except Exception as error:  # published rows hold whatever their author, or damage, has put there
+    except Exception as error:  # published rows may have any contents, by their author or by damage
         if isinstance(error, RankbenchError) or not isinstance(results, PublishedRows):
             raise
         what = f"no report can be made from them ({type(error).__name__}: {error})"

@@ -96,7 +96,7 @@ def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
     Raises
     ------
     InputError
-        `PAGE_DATA` is not what a report writes.
+        `PAGE_DATA` is not in the form that reports write.
     """
     words = files[PAGE].decode()
     try:
@@ -131,12 +131,12 @@ def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
 
 
 def tables_of(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a report that stand beside its page as tables."""
+    """Return the files of a report that are tables beside its page."""
     return {name: files[name] for name in ("leaderboard.csv", "claims.csv", "units.csv") if name in files}
 
 
 def _directions(better: Mapping[str, str]) -> str:
-    """Say for each metric whether less or more is better, in Markdown."""
+    """Return the better direction of each metric, in Markdown."""
     said: dict[str, list[str]] = {}
     for metric, words in better.items():
         said.setdefault(words, []).append(metric)
@@ -191,7 +191,7 @@ def page_data(pages: Pages) -> bytes:
 
 
 def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
-    """Return the commands that compute and verify a result again, with what its run changed of the suite."""
+    """Return the commands that compute and verify a result again, with the run's changes to the suite."""
     known = record.name in manager.suites()
     planned = {one.name: one for one in load_suite(record.name).experiments} if known else {}
     options, repetitions, parameters = [], list[int](), dict[str, Value]()
@@ -229,7 +229,7 @@ def _canonical_losses(experiment: Experiment) -> tuple[str, ...]:
 def _table(
     name: str, title: str, text: str, shown: Collection[str], filters: Collection[str], note: str
 ) -> SortedTable:
-    """Return columns of a CSV file as a table of the page, without those that are empty."""
+    """Return columns of a CSV file as a table of the page, without empty ones."""
     head, *rows = csv.reader(io.StringIO(text))
     # Where nothing is drawn, n is 1 and says nothing.
     filled = {
@@ -252,7 +252,7 @@ def _table(
 
 
 def _shown(column: str, text: str) -> str:
-    """Return a cell as the page has it: no p is 0, and ends of intervals beyond a million tell nothing."""
+    """Return a cell of the page: no p is 0, and ends of intervals beyond a million are undetermined."""
     if column == "p_holm" and text == "0.000000":
         return "< 1e-6"
     if column == "dataset" and not text:
@@ -284,7 +284,7 @@ def _panels(sections: list[Section]) -> dict[str, list[PanelFact]]:
 
 
 def _components(config: Mapping[str, Any]) -> Iterator[PanelFact]:
-    """Yield what the components of a contender are, and the works that they cite."""
+    """Yield descriptions of the components of a contender, and the works that they cite."""
     for kind, name, values in components_of(config):
         yield f"{kind} {name}", _described(kind, name, values)
         if found := formulas_in(describe_component(kind, name).documentation):
@@ -303,7 +303,7 @@ def _described(kind: str, name: str, values: Mapping[str, str]) -> str:
 
 
 def formulas_in(documentation: str) -> list[str]:
-    """Return the first formulas of a docstring, which stand together, each as LaTeX on one line."""
+    """Return the first contiguous formulas of a docstring, each as LaTeX on one line."""
     found = re.search(r"\.\. math::\s*(.+?)\n\s*\n(?!\s*\.\. math::)", f"{documentation}\n\n", re.DOTALL)
     return [" ".join(latex.split()) for latex in re.split(r"\.\. math::", found[1])] if found else []
 
