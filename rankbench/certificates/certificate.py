@@ -242,7 +242,7 @@ class Certificate:
         return " ".join(parts)
 
     def words(self) -> str:
-        """Return what was found, in a paragraph."""
+        """Return the result as a paragraph."""
         return f"{self.headline()} {self.explanation()}".rstrip()
 
     def to_bytes(self) -> bytes:

@@ -239,7 +239,7 @@ def first_of(names: Sequence[str], limit: int) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Return `text` for a CSV cell; what a spreadsheet would take for a formula gets a quote."""
+    """Return `text` for a CSV cell; a text that a spreadsheet would take for a formula gets a quote."""
     safe = one_line(text)
     return f"'{safe}" if safe[:1] in ("=", "+", "-", "@") else safe
 

@@ -179,7 +179,7 @@ class TableSummary:
     lines: list[tuple[str, str]]
 
     def headline(self) -> str:
-        """Say what the table holds, and how much."""
+        """Return a sentence on the table's contents and size."""
         sizes = {"row": "rows", "session": "sessions", "query": "queries", "item": "items", "judge": "judges"}
         amounts = [count_text(self.facts[key], noun) for noun, key in sizes.items() if self.facts.get(key)]
         return f"It holds {self.facts['table']}: {', '.join(amounts)}."

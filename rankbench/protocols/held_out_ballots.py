@@ -86,7 +86,7 @@ class HeldOutBallots(Protocol):
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load the ballots; n = 1 of the suite stands for all of them."""
+        """Load the ballots; n = 1 of the suite means all of them."""
         dataset = self.required(dataset)
         fingerprint = dataset.fingerprint()
         table = dataset.scan().collect(engine="streaming")
@@ -115,7 +115,7 @@ class HeldOutBallots(Protocol):
         return times.rank("dense").to_numpy().astype(np.int64) - 1
 
     def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the items of ballots; empty if it can."""
+        """Return an error text for a component that cannot rank the items of ballots, or ``""``."""
         ballots = isinstance(contender, Aggregator) and contender.judgments == "orders"
         return "" if ballots else misfit_of(contender)
 
@@ -140,7 +140,7 @@ class HeldOutBallots(Protocol):
 
 
 def _places(log: OrderLog) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return the items of each ballot by place, shape (n, L), -1 behind its last one, and which ballots rank several.
+    """Return the items of each ballot by place, shape (n, L), padded with -1, and whether it ranks several.
 
     Raises
     ------
@@ -171,7 +171,7 @@ class _Trial:
     inner: tuple[tuple[tuple[int, ...], int], ...]
 
     def scores(self, aggregator: Aggregator, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what an aggregator makes of ballots, shape (m,)."""
+        """Return an aggregator's scores of ballots, shape (m,)."""
         rows, cast = self.rows[weights > 0], weights[weights > 0]
         told = rows >= 0
         starts = np.concatenate([[0], np.cumsum(told.sum(axis=1))]).astype(np.int64)

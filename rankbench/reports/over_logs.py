@@ -125,7 +125,7 @@ class OverLogs:
         return dict(zip(labels, ranks.tolist(), strict=True))
 
     def _whole(self, loss: str) -> tuple[list[str], float, NDArray[np.float64]]:
-        """Return the methods without a failure, the sign that has more be better, and their values, (1, F, S)."""
+        """Return the methods without a failure, the sign that makes more better, and their values, (1, F, S)."""
         means = self.of_families(self.values(loss, "difference"))
         kept = np.asarray(np.isfinite(means).all(axis=0))
         sign = 1.0 if self.metric(loss).direction == "maximize" else -1.0

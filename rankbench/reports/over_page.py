@@ -67,7 +67,7 @@ def _of_a_hundred(over: OverLogs, label: str) -> str:
 
 
 def _chance(over: OverLogs) -> str:
-    """Return the worst method: the coin, where one is tossed."""
+    """Return the worst method: the coin, if it competes."""
     labels, found = over.ranked(over.losses[0])
     sign = -1.0 if over.metric(over.losses[0]).direction == "maximize" else 1.0
     return over.baseline if found is None else labels[int(np.argmax(sign * found.scores))]

@@ -99,7 +99,7 @@ def without_held(answer: JudgedClaim) -> JudgedClaim:
 
 
 def findings_of(kind: ClaimKind, evidence: Evidence) -> tuple[Finding, ...]:
-    """Return the contrasts with their intervals, as they are shown."""
+    """Return the contrasts with their intervals, in the unit that is shown."""
     both, draws = evidence.bounds, evidence.by_draws
     columns = (both.estimate, both.lower, both.upper, draws.lower, draws.upper, both.own_lower, both.own_upper)
     shown = [kind.shown(column).tolist() for column in columns]

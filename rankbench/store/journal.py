@@ -121,7 +121,7 @@ class StoredResults(ABC):
 
 
 class Journal(StoredResults):
-    """A run's journal, open for reading: what it held at that moment; a run that is writing to it is not disturbed.
+    """A run's journal, open for reading: its contents at that moment, without disturbing a run that writes to it.
 
     Parameters
     ----------

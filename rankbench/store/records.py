@@ -211,7 +211,7 @@ class SuiteRecord(BaseModel):
         return self
 
     def source(self, experiment: str) -> SourceRecord:
-        """Return what an experiment is made from."""
+        """Return the source of an experiment."""
         return self.sources[self.source_index[experiment]]
 
     def makers(self, experiment: str, label: str) -> tuple[str, ...]:
@@ -299,7 +299,7 @@ class StoredCell:
 
 
 class Place(NamedTuple):
-    """Where a row is, and the digest of what it holds."""
+    """Place of a row, and the digest of its contents."""
 
     row: int
     digest: str

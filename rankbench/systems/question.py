@@ -22,7 +22,7 @@ Missing: TypeAlias = Literal[Kept, "zero"]
 
 
 class SystemsQuestion(QuestionRecord):
-    """Options of a ranking of systems by their scores on tasks; `rankbench.rank` has more of what they mean."""
+    """Options of a ranking of systems by their scores on tasks; `rankbench.rank` explains them further."""
 
     methods: Annotated[tuple[str, ...], Offered(name="method", metavar="NAME", names="aggregator")] = Field(
         default=(),
@@ -81,5 +81,5 @@ class SystemsQuestion(QuestionRecord):
 
     @property
     def judged(self) -> bool:
-        """Whether the scores are of runs that are judged."""
+        """Whether the scores are of judged runs."""
         return in_memory(self.qrels) or bool(self.qrels)

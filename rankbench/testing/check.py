@@ -274,7 +274,7 @@ def summary(results: Iterable[CheckResult]) -> str:
 def check_component(
     obj: Component | type[Component] | Path, expected_failed: Mapping[str, str] | None = None
 ) -> list[CheckResult]:
-    """Check that a component does what it declares.
+    """Check a component against its declarations.
 
     Parameters
     ----------
