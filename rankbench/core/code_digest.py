@@ -237,7 +237,7 @@ def _plugins() -> dict[str, importlib.metadata.Distribution]:
 
 @functools.cache
 def distribution_of(module: str) -> str:
-    """Return the distribution of a module: rankbench, a plugin by its entry points, or ``""``."""
+    """Return the distribution of a module: rankbench, a plugin's by its entry points, or ``""``."""
     if _within(module, OURSELVES):
         return OURSELVES
     plugins = _plugins().values()

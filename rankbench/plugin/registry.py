@@ -149,7 +149,7 @@ _RESERVED = frozenset({"inf", "true", "false", "null"})  # values in the contend
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a component or a suite comes from.
+    """Origin of a component or a suite.
 
     Attributes
     ----------

@@ -286,7 +286,7 @@ class CountedVotes(RankedLog):
         resamples: int,
         seed: int,
     ) -> RangeErrors | None:
-        """Return the moderated covariance by judge; None by vote, as formulas have the variance of a vote.
+        """Return the covariance by judge, moderated; by vote unmoderated, as a formula knows the variance of a vote.
 
         Votes without judges that are resampled keep the degrees of freedom of the units, and so do weighted votes: a
         few of them may be most of a variance.

@@ -80,7 +80,7 @@ class Crossed:
     cells: NDArray[np.int64] | None = None
 
     def certain(self, matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return for each contrast whether it is certain in spite of a variance of 0, shape (P,).
+        """Return whether each contrast counts as certain if its variance is 0, shape (P,).
 
         Contrasts are the columns of `matrix`, shape (C, P).
         """

@@ -136,7 +136,7 @@ class ContrastMatrix:
         return DenseColumns(values @ self.matrix)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return for each contrast whether it is certain in spite of a variance of 0, shape (P,)."""
+        """Return whether each contrast counts as certain if its variance is 0, shape (P,)."""
         return sample.certain(self.matrix)
 
     def copied(self, sample: Crossed) -> NDArray[np.bool_]:
@@ -161,7 +161,7 @@ class ArmContrast:
         return DenseColumns(values[:, [self.arm]] - (0.0 if self.other is None else values[:, [self.other]]))
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return whether a variance of 0 is certain, shape (1,): both arms are the same cell, or cells are unknown."""
+        """Return whether a variance of 0 counts as certain, shape (1,): for equal cells, or if cells are unknown."""
         cells = sample.cells
         return np.full(1, cells is None or (self.other is not None and bool(cells[self.arm] == cells[self.other])))
 
@@ -197,7 +197,7 @@ class AllPairs:
         return DenseColumns(held)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return for each pair whether it is certain in spite of a variance of 0, shape (P,)."""
+        """Return whether each pair counts as certain if its variance is 0, shape (P,)."""
         if sample.cells is None:
             return np.ones(self.count, np.bool_)
         first, second = np.triu_indices(self.arms, 1)

@@ -100,7 +100,7 @@ def told_apart(
 
 
 def equivalent(lower: NDArray[np.float64], upper: NDArray[np.float64], margin: float) -> NDArray[np.bool_]:
-    """Return where an interval lies within the margin: two one-sided tests in one [Sch87]_.
+    """Return whether an interval lies within the margin: two one-sided tests in one [Sch87]_.
 
     An interval of coverage 1 - 2a inside (-margin, margin) rejects both one-sided nulls
     at level a; nan never does.

@@ -194,7 +194,7 @@ class PublishedRows(StoredResults):
 
     @cached_property
     def _loss_values(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Where each row's losses begin among all of them, and these: a list at a time takes five times as long."""
+        """Offset of each row's losses among all of them, and these: a list at a time takes five times as long."""
         lengths = self._losses.list.len()
         starts = np.concatenate([[0], np.cumsum(lengths.to_numpy(), dtype=np.int64)])
         return starts, self._losses.filter(lengths > 0).explode().to_numpy().astype(np.float64)

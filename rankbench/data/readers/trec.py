@@ -25,7 +25,7 @@ class TrecReader(TableReader):
     The score of a system on a topic is one minus the loss of its documents: with ``ndcg`` it is nDCG, with ``err``
     the expected reciprocal rank. Documents go by their scores; ranks in the file are ignored. Documents of equal scores
     share their places, or stand in the order of trec_eval, which is backwards by their names, after it has rounded
-    scores to 32 bits. Documents without a judgment have gain 0, and unlisted documents rank below the cutoff. A
+    scores to 32 bits. A document that nobody judged is worth nothing, and neither is what the run does not list. A
     judged topic that the run lacks scores 0, as with ``trec_eval -c``, and so does one without a relevant document.
 
     Prefer it for runs of retrieval systems. Scores that are computed already are a score table.

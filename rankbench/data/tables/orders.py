@@ -39,7 +39,7 @@ class OrderTable(TableKind):
 
     A ranking without ties may be a list of names; in texts, rankings and candidates are JSON: ``["b", ["a", "c"]]``.
     Or a row is an item's place, as of races (``query=race,item=driver,place=rank``): equal places are ties, and items
-    without a number as place rank behind the query's items that have one.
+    without a number as place stand behind those of their query that have one.
 
     Prefer it for ballots and races, which order more than two items at once.
     """

@@ -204,7 +204,7 @@ class ContenderColumns(NamedTuple):
 
 
 class ContenderPath(NamedTuple):
-    """Where the contenders are, and where they were at the recorded steps.
+    """The contenders' iterates, now and at the recorded steps.
 
     Attributes
     ----------
