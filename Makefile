@@ -12,7 +12,7 @@ unexport PYTHONHOME PYTHONPATH
 RANKBENCH := .venv/bin/rankbench
 PYTEST := .venv/bin/python -m pytest
 # SUITE, or SUITE@DATASET: on real data that may not be shipped, from the folder that RANKBENCH_DATA names.
-PUBLISHED := paper paper-extra arena football aggregators selection u-statistics uniform-law after-2013 paper@mq2008 \
+PUBLISHED := paper paper-extra arena football public-logs aggregators selection u-statistics uniform-law after-2013 paper@mq2008 \
 	paper@mslr-web10k-sample table-1@ml-100k graded@mq2008 peers-graded@mq2008 peers-graded@mslr-web10k-sample
 # BLAS on one thread, with the kernels that rankbench chooses for this processor.
 ONE_THREAD := env -u OPENBLAS_CORETYPE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1

@@ -28,6 +28,11 @@ for page in $pages; do
             continue
         fi
     fi
+    # Without the logs that may not be shipped it would be another page.
+    if [ "$suite" = public-logs ] && [ ! -e "${RANKBENCH_DATA:-}/logs" ]; then
+        echo "rankbench: leaderboards/$name stays as it is: no logs in the folder that RANKBENCH_DATA names" >&2
+        continue
+    fi
     rankbench=.venv/bin/rankbench
     case $suite in peers*)
         sh scripts/peers.sh

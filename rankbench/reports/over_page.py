@@ -162,8 +162,9 @@ def _figure(over: OverLogs) -> DrawnFigure:
             Dot(label, place.log, row.difference, row.difference_lower, row.difference_upper)
             for place, row in zip(over.places, rows, strict=True)
         )
-        plots.append(Plot(title=label, x_label=metric.axis(after=f" minus {over.baseline}"), dots=dots, zero=True))
+        axis = metric.axis(after=f" minus {over.baseline}", lines=2)
+        plots.append(Plot(title=label, x_label=axis, dots=dots, zero=True))
     what = f"{metric.name} minus that of the {over.baseline}, {metric.better}"
     title = f"{over.title}\n{what}; 95% intervals of each log"
-    drawing = Drawing((tuple(plots),), tuple(shown), legends="none", size=(2.9, 2.6))
+    drawing = Drawing((tuple(plots),), tuple(shown), legends="none", size=(3.4, 2.6))
     return DrawnFigure(over.logs[0].sampler, Figure(file=over.name, kind="dots", title=over.title), drawing, title)
