@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankbench.cli.headlines import decimals_of
+from rankbench.cli.headlines import decimal_text, decimals_of
 from rankbench.cli.rankings import interval_cell
 from rankbench.cli.shown import Answer, Table
-from rankbench.core.text import amount_text, number, sentence, significant
+from rankbench.core.text import amount_text, sentence, significant
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.pair_difference import LEVEL
 from rankbench.systems.score_ranking import ScoreRanking
@@ -81,7 +81,7 @@ def systems_difference_answer(found: ScoreRanking) -> Answer:
 
 
 def _difference_cells(row: dict[str, Any], what: str, decimals: int) -> list[str]:
-    difference = "—" if row["difference"] is None else number(row["difference"], decimals)
+    difference = "—" if row["difference"] is None else decimal_text(row["difference"], decimals)
     p = "—" if row["p"] is None else significant(row["p"], 2)
     more = "—" if row[f"more_{what}"] is None else amount_text(row[f"more_{what}"])
     return [difference, interval_cell(row, decimals), p, f"{row[what]:,}", more]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankbench.core.text import amount_text, count_text, first_of, percent_text
+from rankbench.core.text import amount_text, count_text, first_of, number, percent_text
 from rankbench.errors import option
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.over_time import ScoresOverTime
@@ -130,6 +130,11 @@ def history_headline(found: ScoresOverTime) -> str:
     changed = int((known["p"] <= LEVEL).sum())
     said = _certain(_best(ranked, "item"), first, count_text(ranked.height, "item"), count_text(facts["n"], "vote"))
     return f"{said[:-1]}; {changed:,} of {known.height:,} changed since {facts['then']}."
+
+
+def decimal_text(value: float, decimals: int, *, sign: bool = False) -> str:
+    """Return a number of a column for people: all have the same decimals; a dash for nan."""
+    return number(value, decimals, sign=sign) if abs(value) >= 1e-12 or math.isnan(value) else f"{0:.{decimals}f}"
 
 
 def share_text(row: dict[str, Any]) -> str:

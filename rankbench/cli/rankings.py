@@ -12,6 +12,7 @@ import polars as pl
 
 from rankbench.cli.headlines import (
     categories_headline,
+    decimal_text,
     decimals_of,
     effects_headline,
     history_headline,
@@ -24,7 +25,7 @@ from rankbench.cli.headlines import (
 )
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
-from rankbench.core.text import amount_text, first_of, number, place_range_text
+from rankbench.core.text import amount_text, first_of, place_range_text
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
@@ -128,7 +129,7 @@ def _ranking_table(found: Aggregation) -> Table:
         ("query" in table.columns, facts.get("by") or "query", lambda row: row["query"]),
         (True, place, _rank),
         (True, "item", lambda row: row["item"]),
-        (True, "score", lambda row: number(row["score"], decimals)),
+        (True, "score", lambda row: decimal_text(row["score"], decimals)),
         (table["lower"].null_count() < table.height, "95% interval", lambda row: interval_cell(row, decimals)),
         (True, facts["votes"], lambda row: amount_text(row["votes"])),
         (True, "won" if facts["wins"] == "wins" else facts["wins"], share_text),
@@ -136,7 +137,7 @@ def _ranking_table(found: Aggregation) -> Table:
     ]
     if "unadjusted_score" in table.columns:
         columns += [
-            (True, "unadjusted score", lambda row: number(row["unadjusted_score"], decimals)),
+            (True, "unadjusted score", lambda row: decimal_text(row["unadjusted_score"], decimals)),
             (True, f"unadjusted {place}", lambda row: _rank(row, "unadjusted_")),
         ]
     shown = [(name, cell) for there, name, cell in columns if there]
@@ -153,7 +154,7 @@ def _rank(row: dict[str, Any], which: str = "") -> str:
 def interval_cell(row: dict[str, Any], decimals: int) -> str:
     """Return the ends of an interval; a dash without one."""
     lower, upper = (math.nan if row[name] is None else row[name] for name in ("lower", "upper"))
-    return "—" if math.isnan(lower) else f"{number(lower, decimals)} to {number(upper, decimals)}"
+    return "—" if math.isnan(lower) else f"{decimal_text(lower, decimals)} to {decimal_text(upper, decimals)}"
 
 
 def effects_answer(found: Aggregation) -> Answer:
@@ -174,7 +175,7 @@ def _effects_table(found: Aggregation | ScoresOverTime) -> Table:
         [
             *(row[name] for name in queries),
             row["covariate"],
-            number(row["effect"], decimals),
+            decimal_text(row["effect"], decimals),
             interval_cell(row, decimals),
             f"{row['unit']:.4g}",
             row["words"],
@@ -226,7 +227,7 @@ def across_table(across: RankingsAcross, cells: AcrossCells, *, fitted: bool) ->
     count, rows = len(columns) - 1, []
     decimals = decimals_of([{"score": score} for score in across.scores.ravel().tolist()])
     for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
-        texts = [number(score, decimals) for score in scores[:count]]
+        texts = [decimal_text(score, decimals) for score in scores[:count]]
         if cells == "ranks":
             texts = [place_range_text(*cell[:2], first=cell[2] == 1) if cell[0] else "—" for cell in ranks[:count]]
         rows.append([item, *texts])
@@ -284,7 +285,8 @@ def per_task_answer(found: ScoresRead) -> Answer:
     table, notes = cells_table(found.table), found.notes
     decimals = decimals_of(table.select("score").to_dicts())
     rows = (
-        [*(str(row[name]) for name in table.columns[:-1]), number(row["score"], decimals)] for row in table.to_dicts()
+        [*(str(row[name]) for name in table.columns[:-1]), decimal_text(row["score"], decimals)]
+        for row in table.to_dicts()
     )
     return Answer(
         lambda: {"sha256": found.sha256, "loss": found.loss or None, "notes": notes, "scores": table.to_dicts()},
@@ -309,7 +311,7 @@ def systems_answer(found: ScoreRanking) -> Answer:
     rows = []
     for row in first.iter_rows(named=True):
         interval = "" if row["lower"] is None else interval_cell(row, decimals)
-        cells = [row["system"], number(row["score"], decimals), interval]
+        cells = [row["system"], decimal_text(row["score"], decimals), interval]
         cells = (
             cells if alone else [_rank(row), str(row["tier"]), *cells, f"{row['p_first']:.2f}", f"{row['p_top_k']:.2f}"]
         )
@@ -366,11 +368,11 @@ def _now_cells(row: dict[str, Any], decimals: int) -> list[str]:
     place = "—" if row["rank_low"] is None else _rank(row)
     ends = [(row[f"{what}lower"], row[f"{what}upper"]) for what in ("", "change_")]
     band, change = ({"lower": low, "upper": high} for low, high in ends)
-    cells = [place, row["item"], number(row["score"], decimals), interval_cell(band, decimals)]
+    cells = [place, row["item"], decimal_text(row["score"], decimals), interval_cell(band, decimals)]
     if row["change"] is None:
         cells += ["—", "—", "not known"]
     else:
-        cells += [number(row["change"], decimals, sign=True), interval_cell(change, decimals)]
+        cells += [decimal_text(row["change"], decimals, sign=True), interval_cell(change, decimals)]
         sure = row["p"] <= LEVEL
         cells.append(("better" if row["change"] > 0 else "worse") if sure else "not significant")
     return [*cells, row["last"], amount_text(row["votes"])]

@@ -45,7 +45,7 @@ def _mean(value: float, about: ChangeSubject) -> str:
     """Return a mean as a cell: bytes in MB; empty if missing."""
     if math.isnan(value):
         return ""
-    return f"{value / 1e6:,.1f} MB" if about == "memory" else f"{value:.6g}"
+    return f"{value / 1e6:,.1f} MB" if about == "memory" else f"{0.0 if abs(value) < 1e-12 else value:.6g}"
 
 
 def _difference(change: float, about: ChangeSubject) -> str:

@@ -90,6 +90,16 @@ def test_a_terminal_of_80_columns(folder: Path, words: list[str]) -> None:
     assert not re.search(r"\d\.\d+\n\s*\d+\s*$", shown)
 
 
+def test_the_first_screen_of_a_real_log_answers(folder: Path) -> None:
+    lines = printed(folder, ["aggregate", "llmfao", "--intervals", "--top", "5"], 100).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith(
+        "GPT 4 has the highest score of 59 items, but 20 may be first: 8,931 votes of 124 judges"
+    )
+    assert lines[-1].startswith("Next: rankbench audit llmfao | ")
+
+
 def test_numbers_and_places_are_whole(folder: Path) -> None:
     shown = printed(folder, RANK, 80)
     for number in ("3.50", "2.50", "1.00", "1 to 3 *"):
