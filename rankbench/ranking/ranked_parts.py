@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rankbench.core.text import listed
 from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.suspicions import LOOKED_AT, name_notes, suspicious_votes
@@ -33,6 +34,7 @@ from rankbench.ranking.rank import ItemRanking, QueryTables, rank, ranking_table
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
 
 _MOST_NOTES = 5
+_MOST_NAMED = 4
 _ROWS = "rows that are summed up"
 
 
@@ -129,7 +131,7 @@ class RankedParts:
 
     def _by_query(self) -> pl.DataFrame:
         tables, unadjusted, gone, by = QueryTables(), QueryTables(), list[str](), self.question.by
-        sums = self.fitted.intervals is None and self.fitted.controlling is None
+        sums, said = self.fitted.intervals is None and self.fitted.controlling is None, dict[str, list[str]]()
         for query, part, votes in _queries(self.log, self.fitted.aggregator, sums=sums):
             try:
                 ranking, more = self._ranked_query(query, part, unadjusted)
@@ -139,14 +141,16 @@ class RankedParts:
                 gone.append(f"rankbench leaves out {by} {query!r}: {error}")
                 self.notes.append(gone[-1])
                 continue
-            # Notes on the whole log are said once.
-            self.notes += [
-                note if note == NO_TIMES else f"{by} {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
-            ]
+            for note in (*more, *_scale_notes(ranking)):
+                said.setdefault(note, []).append(query)
             self.facts["n"] += votes
             if self.question.between:
                 self.differences.append(pair_difference(ranking, self.question.between, query))
             tables.add(query, ranking)
+        # Notes on the whole log, and notes that differ in the category alone, are said once.
+        self.notes += [
+            note if note == NO_TIMES else f"{by} {listed(some, _MOST_NAMED)}: {note}" for note, some in said.items()
+        ]
         if not tables:
             raise InputError(gone[0] if gone else "there are no judgments", path=self.log.path)
         return beside_unadjusted(tables.whole(), unadjusted.whole()) if self.effects else tables.whole()
