@@ -34,14 +34,14 @@ def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
     if bool in kinds:
         return click.option(f"--{name.replace('_', '-')}", is_flag=True, help=field.description)
     if words:
-        options["type"] = click.Choice(sorted(words, key=lambda word: word != offered.alone))
+        options["type"] = click.Choice(sorted(words, key=lambda word: word != offered.flag_value))
     elif int in kinds:
         ends = {mark: getattr(one, mark) for one in field.metadata for mark in ("ge", "le") if hasattr(one, mark)}
         options["type"] = click.IntRange(ends.get("ge"), ends.get("le"))
     elif several := [get_args(one) for one in kinds if get_origin(one) is tuple]:
         options |= {"multiple": True} if several[0][-1] is Ellipsis else {"nargs": len(several[0])}
-    if offered.alone:
-        options |= {"is_flag": False, "flag_value": offered.alone}
+    if offered.flag_value:
+        options |= {"is_flag": False, "flag_value": offered.flag_value}
     if offered.names:
         options["shell_complete"] = complete_names(offered.names)
     shown = isinstance(field.default, int) or (bool(words) and field.default is not None)

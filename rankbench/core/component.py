@@ -65,14 +65,14 @@ class Offered:
         Words for its value.
     names : str
         Kind of component whose names complete it.
-    alone : str
+    flag_value : str
         Value where the option stands without one.
     """
 
     name: str = ""
     metavar: str = ""
     names: str = ""
-    alone: str = ""
+    flag_value: str = ""
 
 
 class QuestionRecord(Record):

@@ -191,7 +191,7 @@ def origin(kind: str, name: str) -> Origin:
     return plugins(kind).registry.origin(kind, name)
 
 
-def distribution_of(component: Component) -> str:
+def component_distribution(component: Component) -> str:
     """Return the distribution that registered a component's class, or its module if unregistered.
 
     A class that is not registered, as in a script, is its module's.

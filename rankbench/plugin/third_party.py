@@ -61,7 +61,7 @@ def distributions_of(component: Component) -> set[str]:
     """Return the distributions of a component and of the components in it, ours too."""
     inner = [getattr(component, attribute) for attribute in component.attributes().values()]
     nested = (distributions_of(value) for value in inner if isinstance(value, Component))
-    return {manager.distribution_of(component)}.union(*nested)
+    return {manager.component_distribution(component)}.union(*nested)
 
 
 def plain_fitted(fitted: object) -> Fitted:

@@ -37,7 +37,7 @@ class RankingQuestion(QuestionRecord):
         description="Difference of two items chosen beforehand: interval, p-value, and votes that tell them apart at "
         "80% power.",
     )
-    intervals: Annotated[WantedIntervals, Offered(alone="auto")] = Field(
+    intervals: Annotated[WantedIntervals, Offered(flag_value="auto")] = Field(
         default=None,
         description="95% intervals and rank ranges; without a value, of the kind that suits the log.",
     )

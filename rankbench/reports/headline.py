@@ -13,7 +13,7 @@ from rankbench.reports.document import Bullets, Column, Grid, Paragraph, Termina
 from rankbench.reports.experiment_data import samplers_of
 from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.footnotes import STOPPED
-from rankbench.reports.leaderboard_intro import answers
+from rankbench.reports.leaderboard_intro import answer_sentences
 from rankbench.reports.leaders import headline_section, leaders_of
 from rankbench.reports.over_logs import over_logs
 from rankbench.reports.over_page import answer_over_logs
@@ -97,7 +97,7 @@ def _cells(row: Standing, *, ranked: bool) -> tuple[str, ...]:
 
 def headline_of(analysis: Analysis) -> Headline:
     """Return the headline of a run."""
-    said, section = tuple(answers(analysis)), headline_section(analysis)
+    said, section = tuple(answer_sentences(analysis)), headline_section(analysis)
     leaders = leaders_of(section) if section is not None else []
     if overs := over_logs(analysis.sections):
         return Headline(answer_over_logs(overs), smaller=analysis.record.smaller)

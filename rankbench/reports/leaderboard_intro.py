@@ -72,13 +72,13 @@ def first_screen(analysis: Analysis, kind: str) -> list[Node]:
             words = markdown(figure.title or section.sampler.experiment.title)
             parts.append(Image(words, f"figures/{figure.file}.svg"))
     asked = " ".join(filter(None, (kind, markdown(sentence(record.asks)) if record.asks else "")))
-    answer = "" if overs else " ".join(answers(analysis)[:MOST_SENTENCES])
+    answer = "" if overs else " ".join(answer_sentences(analysis)[:MOST_SENTENCES])
     claims = claims_counted(analysis) if any(one.answers for one in analysis.sections) else ""
     smaller = [Bullets(tuple(map(markdown, record.smaller)))] if record.smaller else []
     return [*map(Paragraph, filter(None, (asked, answer, claims))), *smaller, *parts]
 
 
-def answers(analysis: Analysis) -> list[str]:
+def answer_sentences(analysis: Analysis) -> list[str]:
     """Return sentences on the best of the headline experiment, held-out units first, and on items and series."""
     said, section = [], headline_section(analysis)
     if section is not None:
