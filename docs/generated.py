@@ -62,13 +62,16 @@ def write_pages() -> None:
 
 
 def component_pages(kind: str) -> dict[str, str]:
-    """Return a page of each built-in component of a kind, and one with a table of them."""
+    """Return a page of each built-in component of a kind, and one with a table of them.
+
+    The table alone leads to these pages: a sidebar with all of them would take half of the time of a build.
+    """
     names = [name for name in manager.names(kind) if is_own(kind, name)]
     found = {name: describe_component(kind, name) for name in names}
     rows = [("name", "what it is")]
     rows += [(f":doc:`{name} <{kind}/{name}>`", _first_line(one.documentation)) for name, one in found.items()]
     parts = [_headed(plural_of(kind).capitalize(), "="), f".. currentmodule:: {base_of(kind).__module__}\n"]
-    parts += [*table(rows), *_hidden(f"{kind}/{name}" for name in names)]
+    parts += table(rows)
     parts += _families([manager.component_class(base_of(kind), name) for name in names])
     return {kind: "\n".join(parts)} | {f"{kind}/{name}": _component(one) for name, one in found.items()}
 
@@ -101,7 +104,13 @@ def _component(found: Description) -> str:
     facts |= {name.replace("_", " "): _word(value) for name, value in found.declarations.items()}
     if issubclass(cls, Protocol):
         facts |= {"competing": plural_of(cls.contender), "data": cls.table or "none, or populations of its own"}
-    lines = [_headed(found.name, "="), f".. currentmodule:: {base_of(found.kind).__module__}\n", *begin(found.kind)]
+    lines = [
+        ":orphan:",
+        "",
+        _headed(found.name, "="),
+        f".. currentmodule:: {base_of(found.kind).__module__}\n",
+        *begin(found.kind),
+    ]
     # Classes of data sets are made of their cards: no module has them.
     named = hasattr(sys.modules[cls.__module__], cls.__qualname__)
     lines += [f".. autoclass:: {cls.__module__}.{cls.__qualname__}\n" if named else found.documentation, ""]
