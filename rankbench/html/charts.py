@@ -6,7 +6,6 @@ import json
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -93,21 +92,15 @@ def _specs(
     axis = LogAxis.with_places_for(
         x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
     )
-    for r, row in enumerate(drawing.plots):
+    # Plots may stand one below the other on a page.
+    for r, row in enumerate(drawing.worded()):
         for c, plot in enumerate(row):
-            # Plots may stand one below the other on a page: each has the words of its row and its column.
-            worded = replace(
-                plot,
-                title=plot.title or drawing.plots[0][c].title,
-                x_label=plot.x_label or drawing.plots[-1][c].x_label,
-                y_label=plot.y_label or row[0].y_label,
-            )
             beside = wide[r * len(row) : (r + 1) * len(row)]
             if plot.dots:
-                yield _dots(worded, beside[c], rows)
+                yield _dots(plot, beside[c], rows)
                 continue
             up = _up(row, beside, drawing.y_scale) if drawing.same_y else _up((plot,), (), drawing.y_scale)
-            yield _Lines(worded, beside[c], drawing, looks, axis, up).spec()
+            yield _Lines(plot, beside[c], drawing, looks, axis, up).spec()
 
 
 def _marks(plots: Sequence[Plot]) -> list[Line | Level | Dot]:

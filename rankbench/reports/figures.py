@@ -184,6 +184,10 @@ class SampledResults(ExperimentResults):
         return next(arm for arm in self._race(n).arms if arm.label == label)
 
 
+MOST_PANELS = 2
+"""Plots of the figure that a page begins with."""
+
+
 class DrawnFigure(NamedTuple):
     """A figure of an experiment, as the suite asks for it and as data.
 
@@ -194,12 +198,15 @@ class DrawnFigure(NamedTuple):
     drawing : Drawing
     title : str
         Its title, where it is of several experiments; `sampler` is that of the first.
+    short : bool
+        It is a part of a figure, see `shortened`.
     """
 
     sampler: Sampler
     figure: Figure
     drawing: Drawing
     title: str = ""
+    short: bool = False
 
     def canvas(self, looks: Mapping[str, Look]) -> Canvas:
         """Return it as matplotlib has it, with the looks that `rankbench.drawing.looks.assign_looks` gives a suite.
@@ -250,4 +257,22 @@ class _OverUnits(SampledResults):
 
 def over_units(one: DrawnFigure, together: float | None = None) -> Drawing:
     """Return a figure with means over units and repetitions; `together` as `SampledResults` takes it."""
-    return one.drawing if one.title else figure_kind(one.figure).drawing(one.figure, _OverUnits(one.sampler, together))
+    if one.title:
+        return one.drawing
+    drawing = figure_kind(one.figure).drawing(one.figure, _OverUnits(one.sampler, together))
+    return _excerpt(drawing) if one.short else drawing
+
+
+def shortened(one: DrawnFigure) -> list[DrawnFigure]:
+    """Return the part of a figure that a page begins with; nothing where all of it is short enough."""
+    if sum(map(len, one.drawing.plots)) <= MOST_PANELS:
+        return []
+    figure = one.figure.model_copy(update={"file": f"{one.figure.file}-in-short"})
+    return [one._replace(figure=figure, drawing=_excerpt(one.drawing), short=True)]
+
+
+def _excerpt(drawing: Drawing) -> Drawing:
+    """Return the last plots of the last column, which are those of the largest n; or the first plots of one row."""
+    rows = drawing.worded()
+    chosen = [row[-1] for row in rows][-MOST_PANELS:] if len(rows) > 1 else rows[0][:MOST_PANELS]
+    return replace(drawing, plots=(tuple(chosen),), same_y=False)

@@ -54,7 +54,7 @@ def leaderboard(
         "Experiments](#each-experiment)": glance,
         "Data and assumptions](#data-in-short)": data,
     }
-    first = [*_progress(analysis), *first_screen(analysis, kinds_of_data(groups)), _links(links)]
+    first = [*_progress(analysis), *first_screen(analysis, kinds_of_data(groups), figures), _links(links)]
     sections: list[tuple[str, Sequence[Node]]] = [
         (PAGE, [Heading(1, markdown(record.title)), *first]),
         (PAGE, tables_over_logs(over_logs(analysis.sections))),
@@ -149,7 +149,7 @@ def _experiment(section: Section, figures: Sequence[DrawnFigure]) -> list[Node]:
     experiment, source = sampler.experiment, sampler.source
     parts: list[Node] = [Heading(2, markdown(experiment.title))]
     notes: list[str] = []
-    for one in (one for one in figures if one.sampler is sampler and not one.title):
+    for one in (one for one in figures if one.sampler is sampler and not (one.title or one.short)):
         words = markdown(one.figure.title or experiment.title)
         parts.append(Image(words, f"figures/{one.figure.file}.svg"))
         notes += _not_in(one.drawing)

@@ -15,7 +15,7 @@ from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claims_section import claims_counted
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm
-from rankbench.reports.figures import SampledResults
+from rankbench.reports.figures import DrawnFigure, SampledResults
 from rankbench.reports.footnotes import judgments_simulated, stopped_early, thin
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.over_logs import over_logs
@@ -54,7 +54,7 @@ MOST_EXPERIMENTS = 2
 """Experiments that the answer names."""
 
 
-def first_screen(analysis: Analysis, kind: str) -> list[Node]:
+def first_screen(analysis: Analysis, kind: str, figures: Sequence[DrawnFigure]) -> list[Node]:
     """Return the answer to the question of a suite: sentences, verdicts of claims, a table and a figure.
 
     Parameters
@@ -62,15 +62,17 @@ def first_screen(analysis: Analysis, kind: str) -> list[Node]:
     analysis : Analysis
     kind : str
         Whether the data are real or simulated, in Markdown.
+    figures : sequence of DrawnFigure
     """
     section, record, overs = headline_section(analysis), analysis.record, over_logs(analysis.sections)
     parts = list[Node]([Bullets(answer_over_logs(overs))] if overs else [])
     if section is not None and not overs:
         found = leaders_of(section)
         parts += _contenders(section, found, _results(analysis, section)) if found else []
-        for figure in section.sampler.experiment.figures[:1]:
-            words = markdown(figure.title or section.sampler.experiment.title)
-            parts.append(Image(words, f"figures/{figure.file}.svg"))
+        own = [one for one in figures if one.sampler is section.sampler]
+        for one in [*(one for one in own if one.short), *own][:1]:
+            words = markdown(one.figure.title or section.sampler.experiment.title)
+            parts.append(Image(words, f"figures/{one.figure.file}.svg"))
     asked = " ".join(filter(None, (kind, markdown(sentence(record.asks)) if record.asks else "")))
     answer = "" if overs else " ".join(answer_sentences(analysis)[:MOST_SENTENCES])
     claims = claims_counted(analysis) if any(one.answers for one in analysis.sections) else ""

@@ -10,7 +10,7 @@ from rankbench.errors import SpecError
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.claims_section import contrast_rows
 from rankbench.reports.document import Node, csv_of, markdown_of
-from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv
+from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv, shortened
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaders import headline_section
 from rankbench.reports.over_logs import over_logs
@@ -84,7 +84,9 @@ def _figures(analysis: Analysis) -> list[DrawnFigure]:
         for section in analysis.sections
         for one in drawn_figures(section.sampler, together_level(section, analysis))
     ]
-    return [*figures_over_logs(over_logs(analysis.sections)), *own]
+    first = headline_section(analysis)
+    short = [part for one in own if first and one.sampler is first.sampler for part in shortened(one)]
+    return [*figures_over_logs(over_logs(analysis.sections)), *own, *short[:1]]
 
 
 def pages_of(results: StoredResults) -> Pages:

@@ -259,7 +259,7 @@ def test_a_page_without_rows_says_so(run: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert WITHOUT_DATA in text
     assert data_of(page)["charts"] == {}
-    assert text.count("data:image/svg+xml,") == 1
+    assert text.count("data:image/svg+xml,") == 2
     rows = [len([*csv.reader(io.StringIO((folder / name).read_text("utf-8")))]) - 1 for name in TABLES]
     assert text.count("\n<tr><t") == sum(rows)
 

@@ -311,8 +311,17 @@ def test_the_first_screen_has_the_answer_the_verdicts_and_links(tmp_path: Path) 
     assert re.search(r"\| c09 \| 0\.\d{4} \[[^|]*\] \| baseline \| 0\.\d{4} \[[^|]*\] \| baseline \|", text)
     assert "`ndcg` loss, less is better" in text
     assert "5 more contenders: [details](details.md)." in text
-    assert "(figures/figure-3.svg)" in text
+    assert "(figures/figure-3-in-short.svg)" in text
     assert lines[-1].endswith("[Verify](#verify-and-cite) | [Cite](#verify-and-cite)")
+
+
+def test_the_first_figure_has_two_plots_of_the_largest_n(tmp_path: Path) -> None:
+    report(synthetic.write(tmp_path, [synthetic.drawn()]))
+    drawn = pl.read_csv(tmp_path / "figures" / "figure-3-in-short.csv")
+    assert drawn["column"].unique().sort().to_list() == [0, 1]
+    assert drawn["row"].unique().to_list() == [0]
+    assert drawn["title"].unique().to_list() == ["n = 400,000"]
+    assert drawn["y_label"].n_unique() == 2
 
 
 @pytest.mark.parametrize(

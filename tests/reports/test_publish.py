@@ -107,7 +107,8 @@ def test_what_was_published_before_is_replaced(tmp_path: Path) -> None:
     run, out = ended(tmp_path / "run"), tmp_path / "out"
     with_figure = ended(tmp_path / "other", synthetic.drawn("risk"))
     report(with_figure, out)
-    assert {"risk.csv", "risk.svg", "risk.png"} == {path.name for path in (out / "figures").iterdir()}
+    drawn = {f"{name}.{end}" for name in ("risk", "risk-in-short") for end in ("csv", "svg", "png")}
+    assert drawn == {path.name for path in (out / "figures").iterdir()}
     report(run, out)
     assert not [path for path in (out / "figures").iterdir()]
 

@@ -205,7 +205,7 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     places = [text.index(words) for words in (
         "On held-out queries ", " On design queries ",
         "**Do the claims hold?** 1 claim, judged on several kinds of data: on held-out queries held 1; on design ",
-        "| contender | held-out queries |", "figures/figure-3.svg", "[How to read]",
+        "| contender | held-out queries |", "figures/figure-3-in-short.svg", "[How to read]",
         "## Each experiment", "**C1** Small k is worse. | **held** | **held** |",
         "Verify: `rankbench verify", ": details\n", "## Words of the tables", "n = 400,000, 6 repetitions",
         "Also in [leaderboard.csv](leaderboard.csv)", "n = 200,000, 6 repetitions", "## The contrasts of the claims",
@@ -346,7 +346,7 @@ def test_figures_that_the_plan_does_not_draw_are_deleted_but_not_through_a_link(
             (place / name).write_text("x")
     (run / "mine.svg").write_text("x")
     report(run)
-    drawn = [f"figure-3.{end}" for end in ("csv", "png", "svg")]
+    drawn = [f"{name}.{end}" for name in ("figure-3-in-short", "figure-3") for end in ("csv", "png", "svg")]
     assert sorted(path.name for path in figures.iterdir()) == [*drawn, "notes.txt"]
     report(synthetic.write(run, [synthetic.small()]))
     assert [path.name for path in figures.iterdir()] == ["notes.txt"]

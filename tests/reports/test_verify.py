@@ -59,7 +59,7 @@ def test_a_folder_that_is_what_its_rows_give(folder: Path) -> None:
     found = verify_files(folder)
     assert found.differences == ()
     made = found.shown[0].partition("compared to the byte: ")[2].removesuffix(".").split(", ")
-    assert len(made) == 4
+    assert len(made) == 5
     assert all((folder / name).is_file() for name in made)
     result = CliRunner().invoke(verify, [str(folder)])
     assert result.exit_code == 0
