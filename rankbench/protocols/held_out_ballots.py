@@ -31,6 +31,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import Orders
+from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.protocols.folds import FOLDS, cut_groups
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.links import GAIN
@@ -116,6 +117,8 @@ class HeldOutBallots(Protocol):
 
     def misfit(self, contender: Component) -> str:
         """Return an error text for a component that cannot rank the items of ballots, or ``""``."""
+        if isinstance(contender, SequentialAggregator):
+            return "it goes by the order of votes, and these ballots are counted together"
         ballots = isinstance(contender, Aggregator) and contender.judgments == "orders"
         return "" if ballots else misfit_of(contender)
 

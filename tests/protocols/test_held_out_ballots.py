@@ -89,6 +89,11 @@ def test_a_query_may_be_better_than_its_order_says():
     assert abs(once["next-place"] - shrunk["next-place"]) < 0.05
 
 
+def test_who_goes_by_the_order_of_votes_cannot_compete():
+    assert "order of votes" in HeldOutBallots().misfit(get(Aggregator, "elo"))
+    assert not HeldOutBallots().misfit(get(Aggregator, "instant-runoff"))
+
+
 def test_ties_and_times_that_are_missing_are_refused():
     with pytest.raises(InputError, match="tie items"):
         HeldOutBallots().prepare(Ballots(tied=True), 3)
