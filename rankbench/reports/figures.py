@@ -199,7 +199,7 @@ class DrawnFigure(NamedTuple):
     title : str
         Its title, where it is of several experiments; `sampler` is that of the first.
     short : bool
-        It is a part of a figure, see `shortened`.
+        It is a part of a figure, see `figure_in_short`.
     """
 
     sampler: Sampler
@@ -263,7 +263,7 @@ def over_units(one: DrawnFigure, together: float | None = None) -> Drawing:
     return _excerpt(drawing) if one.short else drawing
 
 
-def shortened(one: DrawnFigure) -> list[DrawnFigure]:
+def figure_in_short(one: DrawnFigure) -> list[DrawnFigure]:
     """Return the part of a figure that a page begins with; nothing where all of it is short enough."""
     if sum(map(len, one.drawing.plots)) <= MOST_PANELS:
         return []

@@ -10,7 +10,7 @@ from rankbench.errors import SpecError
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.claims_section import contrast_rows
 from rankbench.reports.document import Node, csv_of, markdown_of
-from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv, shortened
+from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv, figure_in_short
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaders import headline_section
 from rankbench.reports.over_logs import over_logs
@@ -85,7 +85,7 @@ def _figures(analysis: Analysis) -> list[DrawnFigure]:
         for one in drawn_figures(section.sampler, together_level(section, analysis))
     ]
     first = headline_section(analysis)
-    short = [part for one in own if first and one.sampler is first.sampler for part in shortened(one)]
+    short = [part for one in own if first and one.sampler is first.sampler for part in figure_in_short(one)]
     return [*figures_over_logs(over_logs(analysis.sections)), *own, *short[:1]]
 
 
