@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.aggregators.rates import Coin
 from rankbench.aggregators.social_choice import lead_table, smith_set
 from rankbench.audits.probe import ENOUGH, SIMULATED, Probe, VoteBoard, simulated_p
 from rankbench.core.text import first_of, percent_text
@@ -108,6 +109,7 @@ def _by_rule(board: VoteBoard, among: _Compared) -> tuple[dict[str, NDArray[np.f
             or rule.structure != "scores"
             or rule.judgments != "comparisons"
             or rule == board.method
+            or isinstance(rule, Coin)
         ):
             continue
         try:
