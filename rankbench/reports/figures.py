@@ -264,15 +264,14 @@ def over_units(one: DrawnFigure, together: float | None = None) -> Drawing:
 
 
 def figure_in_short(one: DrawnFigure) -> list[DrawnFigure]:
-    """Return the part of a figure that a page begins with; nothing where all of it is short enough."""
-    if sum(map(len, one.drawing.plots)) <= MOST_PANELS:
+    """Return the part of a figure that a page begins with; nothing where all of it is one row, or short enough."""
+    if len(one.drawing.plots) == 1 or sum(map(len, one.drawing.plots)) <= MOST_PANELS:
         return []
     figure = one.figure.model_copy(update={"file": f"{one.figure.file}-in-short"})
     return [one._replace(figure=figure, drawing=_excerpt(one.drawing), short=True)]
 
 
 def _excerpt(drawing: Drawing) -> Drawing:
-    """Return the last plots of the last column, which are those of the largest n; or the first plots of one row."""
-    rows = drawing.worded()
-    chosen = [row[-1] for row in rows][-MOST_PANELS:] if len(rows) > 1 else rows[0][:MOST_PANELS]
+    """Return the last plots of the last column, which are those of the largest n."""
+    chosen = [row[-1] for row in drawing.worded()][-MOST_PANELS:]
     return replace(drawing, plots=(tuple(chosen),), same_y=False)
