@@ -222,9 +222,9 @@ def test_pages_have_stretches_in_their_order_and_no_item_that_is_first(tmp_path:
     scores = [float(row.split(" | ")[1]) for row in rows]
     assert scores == sorted(scores, reverse=True)
     assert "| time | score | 95% interval | rank, 95% range | votes |" in page
-    latest = rf"\*\*2000 to 2009\*\*: {scores[0]:.3f} log-odds, 95% interval \[0.*\]"
-    beside = "Own 95% intervals lie above 0 in 1 of 2 stretches of time, and below it in 0"
-    assert re.search(rf"(?m)^- How much the home team wins. Latest, {latest}\. {beside}\.$", page)
+    latest = rf"latest, \*\*2000 to 2009\*\*, {scores[0]:.3f} log-odds, 95% interval \[0.*\]\."
+    assert re.search(rf"(?m)^How much the home team wins: {latest}$", page)
+    assert "own 95% intervals lie above 0 in 1 of 2 stretches of time, and below it in 0." in page
     assert (tmp_path / "out" / "figures" / "home.png").exists()
 
 
