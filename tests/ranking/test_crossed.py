@@ -24,7 +24,7 @@ from rankbench.aggregators.rates import WinRate
 from rankbench.core import system as resources
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
-from rankbench.interfaces.cell import RANKING, BlockKey
+from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, BlockKey
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.logs.open import log_file
@@ -33,6 +33,7 @@ from rankbench.ranking import two_way as crossed
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import score_intervals
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
+from rankbench.stats.best import ranges_from_first
 
 M = 5
 
@@ -142,11 +143,14 @@ def test_items_of_runs_are_those_of_aggregate(tmp_path: Path, method: str) -> No
     expected = rankbench.aggregate(path, method, intervals="judges+queries", replicates=60, seed=5).table.sort("item")
     protocol, dataset = Items(replicates=60, intervals="judges+queries"), log_file(path)
     prepared = protocol.prepare(dataset, 5)
-    key = BlockKey(str(protocol), str(dataset), 1, 0, 5)
-    (result,) = protocol.execute(prepared, BlockTask(key, 0, RANKING, cells(Aggregator, {"cell": method})))
+    key, metrics = BlockKey(str(protocol), str(dataset), 1, 0, 5), (*RANKING, MAY_BE_FIRST)
+    (result,) = protocol.execute(prepared, BlockTask(key, 0, metrics, cells(Aggregator, {"cell": method})))
     assert result.status == "done", result.reason
-    for metric, column in zip(RANKING, ("score", "lower", "upper", "rank_low", "rank_high"), strict=True):
-        np.testing.assert_array_equal(result.losses[metric, "design"], expected[column].to_numpy())
+    values = {metric.replace("-", "_"): result.losses[metric, "design"] for metric in metrics}
+    ends = values["rank_low"], values["rank_high"], values["may_be_first"] == 1
+    values["rank_low"], values["rank_high"] = ranges_from_first(*ends)
+    for column in ("score", "lower", "upper", "rank_low", "rank_high"):
+        np.testing.assert_array_equal(values[column], expected[column].to_numpy())
     assert prepared.notes[-2].startswith("20 judges (effective number ")
 
 

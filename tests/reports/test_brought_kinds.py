@@ -67,7 +67,7 @@ def test_it_runs_from_plan_to_leaderboard(run: Callable[..., subprocess.Complete
     page = synthetic.both_pages(tmp_path / "out")
     assert "Ratios of mean losses, first to second; claimed: below 1." in page
     assert "Ratios of mean losses, first to second; claimed: below 0.1." in page
-    verdicts = dict(re.findall(r"^\| \*\*(C\d)\*\* .*? \| (\*\*[a-z ]+\*\*|could not tell)", page, flags=re.MULTILINE))
+    verdicts = dict(re.findall(r"^\| \*\*(C\d)\*\* .* \| (\*\*[a-z ]+\*\*|could not tell)", page, flags=re.MULTILINE))
     assert verdicts == {"C1": "**held**", "C2": "**did not hold here**"}
     # The ratio on the page is that of the means.
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet").filter(split="design", n=3000)
