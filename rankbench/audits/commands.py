@@ -99,7 +99,7 @@ def _faults(found: Audit) -> Table:
         [
             "x" if probe.fires else "ok",
             probe.name,
-            f"{probe.finding} (p {_p_text(probe)})",
+            f"{probe.finding}{'' if probe.fires else ', as chance does'} (p {_p_text(probe)})",
             probe.acts * bool(probe.fires),
         ]
         for probe in tested
