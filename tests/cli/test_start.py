@@ -76,7 +76,7 @@ def test_a_closed_pipe_is_no_failure(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("closed", part_of(["1", "2", "0"]))
 def test_closed_standard_files(closed: str) -> None:
-    command = ["sh", "-c", f'exec "$0" -c "{MAIN}" env {closed}>&-', sys.executable]
+    command = ["sh", "-c", f'exec "$0" -c "{MAIN}" info {closed}>&-', sys.executable]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == (1 if closed == "1" else 0)
     expected = "error: standard output is closed: there is nowhere to print to\n" if closed == "1" else ""

@@ -62,7 +62,7 @@ def test_a_report_from_rows_is_that_from_the_journal(tmp_path: Path) -> None:
         journal.pop(name, None)
     assert journal == {name: data for name, data in rows.items() if name != "digests.json" and "rows/" not in name}
     assert {name for name in rows if name.startswith("figures/")} == {
-        f"figures/risk.{e}" for e in ("csv", "png", "svg")
+        f"figures/{figure}.{e}" for figure in ("risk", "risk-in-short") for e in ("csv", "png", "svg")
     }
     assert contents(again) == rows
     report(out)  # published again where it stands
