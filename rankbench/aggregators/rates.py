@@ -42,7 +42,7 @@ class Coin(CountAggregator):
 
     name: ClassVar[str] = "coin"
     source: ClassVar[str] = "No method"
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "winner-not-first"})
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return zeros, shape (m,)."""

@@ -61,7 +61,7 @@ def audit_answer(found: Audit, log: str) -> Answer:
         audit_headline(found),
         [_faults(found)],
         footnotes=_other_probes(found),
-        next=[shlex.join(["rankbench", "audit", log, "--all"]), "--out audit.html"],
+        next=[shlex.join(["rankbench", "audit", shown_log(log), "--all"]), "--out audit.html"],
         details=[f"{found.method}, {_amounts(found)}", *probe_tables(found)],
         frame=found.table,
         provenance=Provenance({log: _amounts(found)}, [found.method], found.sha256),

@@ -26,6 +26,7 @@ from rankbench.cli.headlines import (
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
 from rankbench.core.text import amount_text, first_of, place_range_text
+from rankbench.data.readers.remote import shown_log
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
@@ -70,8 +71,8 @@ def _next(found: Aggregation, log: str) -> list[str]:
     if "query" in found.table.columns or found.table.height < 2:
         return []
     if not found.facts["intervals"]:
-        return [shlex.join(["rankbench", "aggregate", log, "--intervals"])]
-    audit = [shlex.join(["rankbench", "audit", log])] * (found.facts["votes"] == "votes")
+        return [shlex.join(["rankbench", "aggregate", shown_log(log), "--intervals"])]
+    audit = [shlex.join(["rankbench", "audit", shown_log(log)])] * (found.facts["votes"] == "votes")
     pair = found.table["item"].head(2).to_list()
     return [*audit, shlex.join(["--between", *pair]), "--out board.html"]
 
