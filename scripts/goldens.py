@@ -122,7 +122,7 @@ def components(out: Path) -> None:
             call(out, f"info-{kind}-{one['name']}", "info", f"{one['name']}")
             suites += [one["name"]] if kind.startswith("suite") else []
     for suite in suites:
-        call(out, f"plan-{suite}", "plan", "--suite", suite, "--json")
+        call(out, f"plan-{suite}", "run", "--dry-run", "--suite", suite, "--json")
 
 
 def answers(out: Path, folder: Path) -> None:

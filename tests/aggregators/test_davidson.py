@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from aggregator_samples import build, compiled, samples
 from amounts import examples
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from minima import step_to_minimum
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.davidson_firth import fit_davidson
+from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 from rankbench.logs.count import count_pairs
@@ -89,7 +90,11 @@ def test_weights_of_many_orders_of_magnitude(seed: int, m: int, n: int, ridge: f
     losers = (winners + rng.integers(1, m, n)) % m
     ties, weights = rng.random(n) < 0.4, 10 ** rng.uniform(-3, 6, n)
     ties[:2] = [True, False]
-    fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge)
+    try:
+        fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge)
+    except ContenderDiverged:  # it is refused where rounding hides the ridge that alone bounds the scores
+        assume(ridge == 1)
+        raise
     a, b, log_nu = fit.scores[winners], fit.scores[losers], np.log(fit.nu)
     logits = np.column_stack([(a - b) / 2, (b - a) / 2, np.full(n, log_nu)])
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))

@@ -52,7 +52,7 @@ def test_rankbench_has_every_component(base, names):
 
 @pytest.mark.full
 def test_the_suite_can_be_planned(run):
-    shown = run("plan", "--suite", "rank-ad")
+    shown = run("run", "--dry-run", "--suite", "rank-ad")
     assert shown.exit_code == 0, shown.output
     assert "rank-AD anchored, 3 levels" in shown.output
     assert "known-density" in shown.output
