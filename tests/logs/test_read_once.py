@@ -243,10 +243,6 @@ def test_a_log_is_read_once(method: str, intervals: str | None, missing: bool) -
     assert any("votes cast again" in note for note in found.notes)
 
 
-_NUMBERS = 60
-"""Characters of a note that hold its numbers; a note may name an option behind them."""
-
-
 @pytest.mark.parametrize("method", ["bradley-terry", "elo"])
 @pytest.mark.parametrize("intervals", [None, "auto"])
 def test_what_is_found_is_what_the_log_itself_says(
@@ -256,11 +252,10 @@ def test_what_is_found_is_what_the_log_itself_says(
     for module in (findings, engine):
         monkeypatch.setattr(module, "LOOKED_AT", 2000)
     frame = seen_votes()
-    expected = findings.suspicious_votes(frame.lazy()).notes()
+    expected = findings.suspicious_votes(frame.lazy()).notes(control=method == "bradley-terry")
     assert len(expected) == 2
     found = rankbench.aggregate(frame, method, columns="time=", intervals=intervals, replicates=3)
-    said = [note for note in found.notes if "of the first 2,000 votes" in note]
-    assert [note[:_NUMBERS] for note in said] == [note[:_NUMBERS] for note in expected]
+    assert [note for note in found.notes if "of the first 2,000 votes" in note] == expected
 
 
 VOTES = {"query_id": ["q", "q", "q"], "winner": ["a", "b", "a"], "loser": ["b", "c", "c"]}
