@@ -298,21 +298,6 @@ class Experiment(Record):
         losses = data.get("losses") or cls.model_fields["losses"].default
         return {**data, "margin": {losses[0]: data["margin"]}}
 
-    def on_each_log(self) -> list[Self]:
-        """Return the experiments on the data sets of `datasets`; itself without them."""
-        if not self.datasets or self.over:
-            return [self]
-        return [
-            self.model_copy(
-                update={
-                    **{"name": f"{self.name}-{dataset}", "title": f"{self.title}: {dataset}", "dataset": dataset},
-                    **{"protocol": place.protocol or self.protocol},
-                    **{"datasets": {dataset: place}, "over": self.name, "optional": True},
-                }
-            )
-            for dataset, place in self.datasets.items()
-        ]
-
     @model_validator(mode="after")
     def _has_what_it_recommends_by(self) -> Self:
         if self.recommend and not self.baseline:

@@ -134,7 +134,7 @@ def load_suite(name: str) -> Suite:
         raise SpecError(f"suite {suite.name!r} has no experiments")
     # A suite without data of its own, as a log's, takes the data of the including suite.
     settled = [e if e.dataset else e.model_copy(update={"dataset": suite.dataset}) for e in experiments]
-    settled = [one for e in settled for one in _joined(e).on_each_log()]
+    settled = [one for e in settled for one in on_each_log(_joined(e))]
     return suite.model_copy(update={"experiments": tuple(settled), "include": ()})
 
 
@@ -143,6 +143,18 @@ def _joined(experiment: Experiment) -> Experiment:
     own = {card.name: card.joins[experiment.name] for card in cards().values() if experiment.name in card.joins}
     logs = experiment.datasets and {**experiment.datasets, **own}
     return experiment.model_copy(update={"datasets": logs}) if own else experiment
+
+
+def on_each_log(experiment: Experiment) -> list[Experiment]:
+    """Return the experiments on the logs of `Experiment.datasets`; the experiment itself without them."""
+    if not experiment.datasets or experiment.over:
+        return [experiment]
+    name, title, found = experiment.name, experiment.title, list[Experiment]()
+    for log, place in experiment.datasets.items():
+        own: dict[str, Any] = {"name": f"{name}-{log}", "title": f"{title}: {log}", "dataset": log}
+        own |= {"protocol": place.protocol or experiment.protocol, "datasets": {log: place}}
+        found.append(experiment.model_copy(update=own | {"over": name, "optional": True}))
+    return found
 
 
 def _second(names: Sequence[str]) -> str:

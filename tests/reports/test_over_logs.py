@@ -17,7 +17,7 @@ from rankbench.reports.over_claims import answers_over
 from rankbench.reports.over_logs import over_logs
 from rankbench.reports.over_page import answer_over_logs, figures_over_logs, tables_over_logs
 from rankbench.store.published import open_results
-from rankbench.suites.suite_files import load_suite
+from rankbench.suites.suite_files import load_suite, on_each_log
 
 SUITE = """
 name = "few-logs"
@@ -89,7 +89,7 @@ def test_an_experiment_on_several_logs_is_one_on_each(folder):
     assert all(one.optional and one.over == "votes" for one in experiments)
     place = {"kind": "k", "protocol": "held-out-ballots:folds=query"}
     one = Experiment(name="a", title="A", protocol="own-log", contenders=[{"use": "coin"}], datasets={"f1": place})
-    assert [each.protocol for each in one.on_each_log()] == ["held-out-ballots:folds=query"]
+    assert [each.protocol for each in on_each_log(one)] == ["held-out-ballots:folds=query"]
 
 
 def test_a_log_joins_by_its_card(folder, monkeypatch):
