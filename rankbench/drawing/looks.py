@@ -10,14 +10,14 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankbench.core.text import distinct, first_of, one_line
-from rankbench.interfaces.figure import Drawing
+from rankbench.interfaces.figure import Drawing, Plot
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -129,6 +129,23 @@ def safe(text: str) -> str:
 def titles(names: Iterable[str]) -> dict[str, str]:
     """Return the label of each name in a figure: different labels for different names."""
     return {name: safe(shown) for name, shown in distinct(names, one_line).items()}
+
+
+def worded_plots(drawing: Drawing) -> list[list[Plot]]:
+    """Return the plots of a drawing, each with the words of its row and its column, so that it can stand alone."""
+    plots = drawing.plots
+    return [
+        [
+            replace(
+                plot,
+                title=plot.title or plots[0][c].title,
+                x_label=plot.x_label or plots[-1][c].x_label,
+                y_label=plot.y_label or row[0].y_label,
+            )
+            for c, plot in enumerate(row)
+        ]
+        for row in plots
+    ]
 
 
 def pages(canvas: Canvas, count: int) -> list[Canvas | SubFigure]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import distinct, one_line
 from rankbench.drawing.canvas import DECADE, LogAxis
-from rankbench.drawing.looks import Look
+from rankbench.drawing.looks import Look, worded_plots
 from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
 
 VERSION = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -33,7 +33,6 @@ LEVEL = [6, 3]
 
 LONGEST = 40
 """Letters of a line of words beside a plot: a phone's width has room for them."""
-
 JsonObject: TypeAlias = dict[str, Any]
 
 
@@ -93,7 +92,7 @@ def _specs(
         x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
     )
     # Plots may stand one below the other on a page.
-    for r, row in enumerate(drawing.worded()):
+    for r, row in enumerate(worded_plots(drawing)):
         for c, plot in enumerate(row):
             beside = wide[r * len(row) : (r + 1) * len(row)]
             if plot.dots:

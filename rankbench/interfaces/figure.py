@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -303,21 +303,6 @@ class Drawing:
     n: tuple[int, ...] | None = None
     bands: str = ""
     note: str = ""
-
-    def worded(self) -> list[list[Plot]]:
-        """Return the plots, each with the words of its row and its column, as it needs them where it stands alone."""
-        return [
-            [
-                replace(
-                    plot,
-                    title=plot.title or self.plots[0][c].title,
-                    x_label=plot.x_label or self.plots[-1][c].x_label,
-                    y_label=plot.y_label or row[0].y_label,
-                )
-                for c, plot in enumerate(row)
-            ]
-            for row in self.plots
-        ]
 
 
 class FigureKind(Component):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import one_line
 from rankbench.drawing.canvas import titled_canvas
-from rankbench.drawing.looks import Look
+from rankbench.drawing.looks import Look, worded_plots
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.figure import CurveIntervals, Drawing, ExperimentResults, Plot
 from rankbench.interfaces.metric import Metric
@@ -273,5 +273,5 @@ def figure_in_short(one: DrawnFigure) -> list[DrawnFigure]:
 
 def _excerpt(drawing: Drawing) -> Drawing:
     """Return the last plots of the last column, which are those of the largest n."""
-    chosen = [row[-1] for row in drawing.worded()][-MOST_PANELS:]
+    chosen = [row[-1] for row in worded_plots(drawing)][-MOST_PANELS:]
     return replace(drawing, plots=(tuple(chosen),), same_y=False)
