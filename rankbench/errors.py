@@ -92,6 +92,28 @@ def options_as(style: OptionStyle = _keyword) -> Iterator[None]:
         _style = before
 
 
+class Warned(str):
+    """A note that a reader must not miss: it ends with the option that acts on it.
+
+    Parameters
+    ----------
+    note : str
+        What is so.
+    option : str
+        The option, as its user writes it.
+    does : str
+        What it does.
+    """
+
+    option: str
+
+    def __new__(cls, note: str, option: str, does: str) -> Warned:
+        """Return the whole sentence."""
+        made = super().__new__(cls, f"{note}: {option} {does}")
+        made.option = option
+        return made
+
+
 class RankbenchError(Exception):
     """Base of all errors that are part of rankbench's interface."""
 

@@ -141,28 +141,6 @@ _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
 """Commands in a log for GitHub's runners: ``::error`` at the beginning of a line, ``##[error]`` anywhere."""
 
 
-class Warned(str):
-    """A note that a reader must not miss: it ends with the option that acts on it.
-
-    Parameters
-    ----------
-    note : str
-        What is so.
-    option : str
-        The option, as its user writes it.
-    does : str
-        What it does.
-    """
-
-    option: str
-
-    def __new__(cls, note: str, option: str, does: str) -> Warned:
-        """Return the whole sentence."""
-        made = super().__new__(cls, f"{note}: {option} {does}")
-        made.option = option
-        return made
-
-
 def visible(text: str) -> str:
     r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: no name may steer a terminal.
 

@@ -17,11 +17,11 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from rankbench.core.text import Warned, count_text, first_of, short_repr, short_reprs
+from rankbench.core.text import count_text, first_of, short_repr, short_reprs
 from rankbench.data.tables.cells import EMPTY
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
-from rankbench.errors import option
+from rankbench.errors import Warned, option
 
 # ruff: noqa: RUF001
 

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.text import Warned, count_text, first_of, listed, short_repr
-from rankbench.errors import InputError, SpecError, closest, option
+from rankbench.core.text import count_text, first_of, listed, short_repr
+from rankbench.errors import InputError, SpecError, Warned, closest, option
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.simultaneous import FEW
