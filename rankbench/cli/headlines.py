@@ -12,6 +12,7 @@ import polars as pl
 
 from rankbench.core.text import amount_text, count_text, first_of, number, percent_text
 from rankbench.errors import option
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pair_difference import LEVEL
@@ -80,19 +81,17 @@ def categories_headline(found: Aggregation) -> str:
     return f"{said}; {by} {matters}."
 
 
-def effects_headline(found: Aggregation) -> str:
+def effects_headline(effects: pl.DataFrame) -> str:
     """Return a sentence on the largest of the effects."""
-    assert found.effects is not None
-    rows = found.effects.to_dicts()
+    rows = effects.to_dicts()
     row = max(rows, key=lambda one: abs(one["effect"] * one["unit"]))
     where = f"In {row['query']}, " if len({one.get("query") for one in rows}) > 1 else ""
     return f"{where}{row['covariate']}: {row['words']}."
 
 
-def matrix_headline(found: Aggregation, first: str) -> str:
+def matrix_headline(counts: PairCounts, first: str) -> str:
     """Return a sentence on the number of items that the first one beats."""
-    assert found.pairs is not None
-    counts, at = found.pairs, found.pairs.items.index(first)
+    at = counts.items.index(first)
     ahead = np.where(counts.low == at, 1, -1) * (counts.forward - counts.backward)
     met = ((counts.low == at) | (counts.high == at)) & (counts.forward + counts.backward + counts.ties > 0)
     beaten = int((ahead[met] > 0).sum())

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from rankbench.cli.forms import Format
 from rankbench.cli.headlines import (
     categories_headline,
     decimal_text,
@@ -24,7 +25,7 @@ from rankbench.cli.headlines import (
     tasks_headline,
 )
 from rankbench.cli.output import standard_output, terminal_width
-from rankbench.cli.shown import Answer, Format, Table
+from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, first_of, place_range_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.drawing.canvas import TitledDrawing
@@ -32,7 +33,7 @@ from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pair_difference import LEVEL
 from rankbench.ranking.pictures import categories_drawing, intervals_words
-from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
+from rankbench.ranking.rankings_across import RankingsAcross, counted_pairs, pair_shares, rankings_across
 from rankbench.systems.read_scores import ScoresRead
 from rankbench.systems.score_ranking import ScoreRanking
 from rankbench.systems.score_sample import cells_table
@@ -163,7 +164,7 @@ def effects_answer(found: Aggregation) -> Answer:
     if found.effects is None:
         raise TypeError("a ranking without covariates has no effects")
     record = {"method": found.method, "effects": found.effects.to_dicts()}
-    answer = Answer(record, effects_headline(found), [_effects_table(found)], [f"Effects by {found.method}."])
+    answer = Answer(record, effects_headline(found.effects), [_effects_table(found)], [f"Effects by {found.method}."])
     return replace(answer, frame=found.effects).noted(found.notes)
 
 
@@ -267,14 +268,15 @@ def _across_record(found: Aggregation, across: RankingsAcross) -> dict[str, Any]
 
 def matrix_answer(found: Aggregation, top: int | None) -> Answer:
     """Return the share of wins of each item (row) against each other (column); a dash: they were never compared."""
-    items, shares = pair_shares(found, top)
+    counts, items = counted_pairs(found), found.table["item"].to_list()[:top]
+    shares = pair_shares(counts, items)
     values = [[None if math.isnan(share) else share for share in row] for row in shares.tolist()]
     by_item = {item: dict(zip(items, row, strict=True)) for item, row in zip(items, values, strict=True)}
     cells = ([item, *("—" if share is None else f"{share:.2f}" for share in by_item[item].values())] for item in items)
     columns = [pl.Series(item, [row[at] for row in values], pl.Float64) for at, item in enumerate(items)]
     return Answer(
         {"share_of_wins": by_item},
-        matrix_headline(found, items[0]),
+        matrix_headline(counts, items[0]),
         [Table(["", *items], cells, (0,), "Share of wins", shaded=True)],
         footnotes=["Share of wins of the row against the column, a tie being half of one; —: never compared."],
         frame=pl.DataFrame([pl.Series(_unlike("item", items), items, pl.String), *columns]),

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import SpecError, nearest, option
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.ranking.aggregate import Aggregation
 
 MOST_CELLS_ACROSS = 5_000_000
@@ -94,39 +95,47 @@ MOST_PAIRED = 300
 """Most items of a table of pairs."""
 
 
-def pair_shares(found: Aggregation, top: int | None = None) -> tuple[list[str], NDArray[np.float64]]:
-    """Return shares of wins, a tie being half of one: a row and a column for each item, in the order of the ranking.
-
-    Parameters
-    ----------
-    found : Aggregation
-        Of the votes of a whole log.
-    top : int, optional
-        The first so many items alone.
-
-    Returns
-    -------
-    items : list of str, length m
-    shares : ndarray of float64, shape (m, m)
-        Of the votes on two items the share that the row's won; nan where they were never compared.
+def counted_pairs(found: Aggregation) -> PairCounts:
+    """Return the counts of votes by pair of a ranking of a whole log.
 
     Raises
     ------
     SpecError
-        There are no counts of pairs, or there are too many items.
+        There are none.
     """
     if found.pairs is None:
         raise SpecError(
             f"{option('matrix')} needs votes, one ranking of the whole log (leave {option('by')} out), and an "
             "aggregator that counts votes by pair, as bradley-terry"
         )
-    items = found.table["item"].to_list()[:top]
+    return found.pairs
+
+
+def pair_shares(counts: PairCounts, items: list[str]) -> NDArray[np.float64]:
+    """Return the shares of wins of items, a tie being half of one.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    items : list of str, length m
+        Of the rows and the columns.
+
+    Returns
+    -------
+    ndarray of float64, shape (m, m)
+        The share that the row's item won of the votes on both; nan where they were never compared.
+
+    Raises
+    ------
+    SpecError
+        There are too many items.
+    """
     if len(items) > MOST_PAIRED:
         raise SpecError(
             f"{option('matrix')}: {len(items):,} items make more pairs than anybody reads; say "
             f"{option('top', str(MOST_PAIRED))}"
         )
-    counts, place = found.pairs, {name: i for i, name in enumerate(items)}
+    place = {name: i for i, name in enumerate(items)}
     at = np.array([place.get(name, -1) for name in counts.items])
     low, high = at[counts.low], at[counts.high]
     forward, backward = counts.wins()
@@ -135,7 +144,7 @@ def pair_shares(found: Aggregation, top: int | None = None) -> tuple[list[str], 
     low, high, forward, backward = low[shown], high[shown], forward[shown], backward[shown]
     share[low, high] = forward / (forward + backward)
     share[high, low] = backward / (forward + backward)
-    return items, share
+    return share
 
 
 ELO_POINTS = 400 / math.log(10)
