@@ -14,10 +14,11 @@ import polars as pl
 from rankbench.audits.audit import Audit
 from rankbench.audits.audit import audit as run
 from rankbench.audits.probe import Probe
+from rankbench.cli.forms import Format, chosen_form, file_options
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.origin import Provenance
 from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reading_options
-from rankbench.cli.shown import Answer, Format, Table, chosen_form, file_options, show
+from rankbench.cli.shown import Answer, Table, show
 from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import amount_text, count_text, sentence, significant
 from rankbench.data.readers.remote import shown_log
@@ -39,7 +40,7 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")
 @click.option("--all", "everything", is_flag=True, help="Print the answers and tables of all probes.")
 @file_options
-def audit(log: str, form: Format | None, out: Path | None, everything: bool, **options: Any) -> None:
+def audit(log: str, form: Format | None, out: Path | None, everything: bool, title: str, **options: Any) -> None:
     """Ask of one ranking what its readers ask.
 
     LOG holds votes, SCORES holds scores of systems on tasks. Each probe answers one question. A probe that tests fires
@@ -51,7 +52,7 @@ def audit(log: str, form: Format | None, out: Path | None, everything: bool, **o
     answer = audit_answer(found, log)
     if everything and shown == "table":
         answer = replace(answer, tables=[*answer.tables, *probe_tables(found)])
-    show(answer, shown, out)
+    show(replace(answer, title=title), shown, out)
 
 
 def audit_answer(found: Audit, log: str) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from rankbench.certificates.certify import certify as find
 from rankbench.certificates.certify import verify as check
 from rankbench.certificates.conditions import failing
 from rankbench.certificates.suite import consistency
+from rankbench.cli.forms import Format, chosen_form, format_option, title_option
 from rankbench.cli.help import FILES, SectionedCommand
 from rankbench.cli.output import complete_names, heartbeat
-from rankbench.cli.shown import Answer, Format, Table, chosen_form, finish, format_option, show, title_option
+from rankbench.cli.shown import Answer, Table, finish, show
 from rankbench.core.text import count_text
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin.manager import get
@@ -100,6 +102,7 @@ def certify(
     verify: Path | None,
     folder: Path | None,
     calibration: bool,
+    title: str,
     **question: Any,
 ) -> None:
     """Decide whether a surrogate is consistent, with a proof.
@@ -127,19 +130,26 @@ def certify(
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
     if calibration:
-        return _calibrate(str(surrogate), form, out, **asked)
+        return _calibrate(str(surrogate), form, out, title, **asked)
     if form not in (None, "table", "json"):
         raise click.UsageError(f"a certificate is no {form}: leave --format out, or ask for --calibration")
     finish(_certify(surrogate, out, picture, verify, folder, **asked), form or "table")
 
 
 def _calibrate(
-    surrogate: str, form: Format | None, out: Path | None, *, mu: Path | None, eps: Sequence[float], **question: Any
+    surrogate: str,
+    form: Format | None,
+    out: Path | None,
+    title: str,
+    *,
+    mu: Path | None,
+    eps: Sequence[float],
+    **question: Any,
 ) -> None:
     chosen = chosen_form(form, out, [] if mu is None else [str(mu)], pictures=True)
     with heartbeat(f"calibration function of {surrogate}"):
         found = compute(surrogate, mu=mu, eps=eps or None, **question)
-    show(calibration_answer(found), chosen, out)
+    show(replace(calibration_answer(found), title=title), chosen, out)
 
 
 def _certify(

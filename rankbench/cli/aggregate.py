@@ -10,6 +10,7 @@ import click
 
 from rankbench.cli import rankings
 from rankbench.cli.difference import between_answer, systems_difference_answer
+from rankbench.cli.forms import Format, chosen_form, file_options
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.origin import Provenance
 from rankbench.cli.output import (
@@ -21,7 +22,7 @@ from rankbench.cli.output import (
     where_option,
 )
 from rankbench.cli.question_options import question_options
-from rankbench.cli.shown import Format, chosen_form, file_options, show
+from rankbench.cli.shown import show
 from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.errors import SpecError
@@ -77,6 +78,7 @@ def aggregate(
     time_unit: TimeUnit | None,
     since: str,
     matrix: bool,
+    title: str,
     **options: Any,
 ) -> None:
     """Rank the items of a log of votes, ballots or clicks.
@@ -95,7 +97,7 @@ def aggregate(
         with heartbeat(f"scores over time of {shown_log(log)}"):
             history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
         answer, size = rankings.history_answer(history, top), count_text(history.facts["n"], "vote")
-        return show(replace(answer, provenance=_provenance(history, log, size)), shown, out)
+        return show(replace(answer, title=title, provenance=_provenance(history, log, size)), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
@@ -124,7 +126,7 @@ def aggregate(
             shares = rankings.matrix_answer(found, min(top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE))
             answer = replace(answer, tables=[*answer.tables, *shares.tables])
     size = judgments_text(found.facts)
-    return show(replace(answer, provenance=_provenance(found, log, size)), shown, out)
+    return show(replace(answer, title=title, provenance=_provenance(found, log, size)), shown, out)
 
 
 def _provenance(found: engine.Aggregation | ScoresOverTime, log: str, size: str) -> Provenance:
@@ -161,6 +163,7 @@ def rank(
     out: Path | None,
     qrels: str,
     per_task: bool,
+    title: str,
     **options: Any,
 ) -> None:
     """Rank the systems of a score table.
@@ -184,7 +187,7 @@ def rank(
         inputs = dict.fromkeys(filter(None, (*scores, qrels)), "")
         digest = None if qrels else lambda: read.sha256
         answer = rankings.per_task_answer(read)
-        return show(replace(answer, provenance=Provenance(inputs, (), digest, read.stated)), shown, out)
+        return show(replace(answer, title=title, provenance=Provenance(inputs, (), digest, read.stated)), shown, out)
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(given, methods, qrels=qrels, **options)
     n = found.facts["n"]
@@ -192,4 +195,5 @@ def rank(
     inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
     answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
     digest = None if qrels else lambda: str(found.facts["sha256"])
-    return show(replace(answer, provenance=Provenance(inputs, [*found.facts["methods"]], digest)), shown, out)
+    provenance = Provenance(inputs, [*found.facts["methods"]], digest)
+    return show(replace(answer, title=title, provenance=provenance), shown, out)

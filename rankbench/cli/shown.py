@@ -11,15 +11,14 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import click
-
+from rankbench.cli.forms import Format
 from rankbench.cli.origin import Provenance
 from rankbench.cli.output import PIPE_WIDTH, echo, json_option, print_notices, print_table, say, standard_output
 from rankbench.core.system import replace_file
-from rankbench.core.text import Warned, code, distinct, markdown, one_line, visible, visible_line, without_commands
-from rankbench.errors import SpecError
+from rankbench.core.text import code, distinct, markdown, one_line, visible, visible_line, without_commands
+from rankbench.errors import Warned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,20 +27,6 @@ if TYPE_CHECKING:
     from rankbench.drawing.canvas import TitledDrawing
     from rankbench.reports.headline import Notice
 
-
-F = TypeVar("F", bound=Callable[..., object])
-
-Format: TypeAlias = Literal["table", "csv", "parquet", "json", "md", "html", "png", "svg", "github"]
-
-_ENDINGS: dict[str, Format] = {
-    ".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md", ".html": "html",
-}  # fmt: skip
-
-_PICTURES: dict[str, Format] = {".png": "png", ".svg": "svg"}
-
-
-_TITLE = "rankbench.title"
-"""Key of click's ``meta`` for the title of a page."""
 
 JSON_SCHEMA = 1
 """Version of the output of ``--json``, of each subcommand: docs/reference/json.md."""
@@ -90,7 +75,9 @@ class Answer:
     record : mapping of str to object, or a function that returns one
         Content of JSON beside what all answers say; one that names its own ``schema`` is all of it.
     headline : str
-        Sentence that answers, in the words of the question; it is the title of a page.
+        Sentence that answers, in the words of the question.
+    title : str
+        Title of a page; empty: the headline.
     tables : iterable of Table, str or what rich prints
         Tables, and sentences where no table is. A page has the tables.
     footnotes : iterable of str
@@ -119,6 +106,7 @@ class Answer:
 
     record: Mapping[str, object] | Callable[[], Mapping[str, object]]
     headline: str = ""
+    title: str = field(default="", kw_only=True)
     tables: Iterable[Part] = ()
     footnotes: Iterable[str] = ()
     warnings: Sequence[Warned] = ()
@@ -205,12 +193,10 @@ def _print_first_screen(answer: Answer) -> None:
         say(visible_line(line), err=True)
 
 
-def _head(answer: Answer) -> tuple[str, list[str]]:
-    """Return the title of a page, and how it begins in Markdown: with ``--title`` the headline comes below it."""
-    context = click.get_current_context(silent=True)
-    title = context.meta.get(_TITLE, "") if context else ""
-    words = [f"# {markdown(title or answer.headline)}", *[markdown(answer.headline)] * bool(title)]
-    return title or answer.headline, words if title or answer.headline else []
+def _head(answer: Answer) -> list[str]:
+    """Return the first paragraphs of a page in Markdown; below a title of its own stands the headline."""
+    title = answer.title or answer.headline
+    return [f"# {markdown(title)}", *[markdown(answer.headline)] * bool(answer.title)] if title else []
 
 
 def _print(part: Part) -> None:
@@ -241,7 +227,7 @@ def encoded(answer: Answer, form: Format) -> bytes:
         indent = 2 if answer.frame is None else 1  # rows may be many
         return f"{json.dumps(_json_record(answer), indent=indent, allow_nan=False)}\n".encode("ascii")
     if form == "md":
-        _, texts = _head(answer)
+        texts = _head(answer)
         for part in answer.tables:
             if isinstance(part, Table):
                 texts += [*[markdown(part.title)] * bool(part.title), _markdown_table(part)]
@@ -300,8 +286,7 @@ def _html(answer: Answer) -> bytes:
     from rankbench.html.content import Chart, Page, SortedTable
     from rankbench.html.page import page_bytes
 
-    title, head = _head(answer)
-    words, charts, tables = "\n\n".join(head) + "\n", [], []
+    words, charts, tables = "\n\n".join(_head(answer)) + "\n", [], []
     if answer.drawing is not None:
         figure = answer.drawing()
         svg = picture_bytes(figure.canvas())["svg"]
@@ -314,7 +299,9 @@ def _html(answer: Answer) -> bytes:
         heading = one_line(part.title) or "All rows"
         tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric, shaded=part.shaded))
     below, texts = "\n\n".join(_below(answer)), answer.provenance.texts()
-    return page_bytes(Page(title, words, tables, charts, below=below, texts=texts, sorts=True))
+    return page_bytes(
+        Page(answer.title or answer.headline, words, tables, charts, below=below, texts=texts, sorts=True)
+    )
 
 
 def _safe_rows(table: Table) -> list[list[str]]:
@@ -352,73 +339,3 @@ def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
         for name, text in texts.items()
     )
     return marked.rename({name: f"'{name}" for name in frame.columns if re.match(_FORMULA, name)})
-
-
-def format_option(forms: Sequence[str], words: str) -> Callable[[F], F]:
-    """Return a decorator that gives a command ``--format``, and ``--json`` as a short form of it, as `form`."""
-
-    def given(command: F) -> Any:
-        @json_option
-        @functools.wraps(command)
-        def formed(*arguments: Any, form: str | None, as_json: bool, **options: Any) -> object:
-            if as_json and form not in (None, "json"):
-                what = f"--json is short for --format json, and --format {form} was given too: leave one out"
-                raise click.UsageError(what)
-            return command(*arguments, form="json" if as_json else form, **options)
-
-        return click.option("--format", "form", type=click.Choice(forms), help=words)(formed)
-
-    return given
-
-
-def _keep_title(ctx: click.Context, parameter: click.Parameter, title: str) -> None:
-    ctx.meta[_TITLE] = title
-
-
-title_option = click.option(
-    "--title", default="", metavar="TEXT", expose_value=False, callback=_keep_title, help="Title of the page."
-)
-
-
-def file_options(command: F) -> Any:
-    """Give a command that ranks ``--format``, ``--json``, ``--out`` and ``--title``, for `chosen_form`."""
-    said = "Default: what the ending of --out says, else table."
-    words = "Write a file, whole or not at all: .html (a page), .png, .svg (a picture), .csv, .parquet, .json or .md."
-    forms = format_option(["table", "csv", "parquet", "json", "md", "html"], said)
-    return forms(
-        click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help=words)(title_option(command))
-    )
-
-
-def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *, pictures: bool = False) -> Format:
-    """Return the form of a ranking: as requested, or by the file's ending, or a table.
-
-    Parameters
-    ----------
-    form : str, optional
-        Of ``--format``.
-    out : Path, optional
-        Of ``--out``.
-    sources : iterable of str
-        Inputs of the ranking; a file must not be written over itself.
-    pictures : bool
-        Whether endings of pictures are allowed.
-
-    Raises
-    ------
-    SpecError
-        The form does not fit the output, or the ranking would replace its own input.
-    """
-    if out is None:
-        if form == "parquet" and standard_output().isatty():
-            raise SpecError("Parquet is nothing for a terminal; give a file with --out")
-        return form or "table"
-    if form == "table":
-        raise SpecError("tables are for terminals; say --format csv, parquet, json, md or html for a file")
-    if out.is_file() and any(os.path.exists(source) and os.path.samefile(source, out) for source in sources):
-        raise SpecError(f"--out {out} would replace the file that is ranked; choose another file")
-    endings = _ENDINGS | (_PICTURES if pictures else {})
-    if form is None and out.suffix.lower() not in endings:
-        what = f"there is no format {out.suffix}" if out.suffix else "it has no ending that says a format"
-        raise SpecError(f"--out {out}: {what}; endings: {', '.join(endings)}, or say --format")
-    return form or endings[out.suffix.lower()]

@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
+from rankbench.cli.forms import Format, format_option, title_option
 from rankbench.cli.origin import Provenance
 from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option
 from rankbench.cli.run import dataset_option, selection_options, with_option
-from rankbench.cli.shown import Answer, Format, Table, finish, format_option, show, title_option
+from rankbench.cli.shown import Answer, Table, finish, show
 from rankbench.core.text import visible, visible_line
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Comparison, Margin
@@ -85,7 +86,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this file: .html, or Markdown."
 )
 @title_option
-def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
+def compare(base: Path, head: Path, form: Format | None, out: Path | None, title: str, **options: Any) -> None:
     """Compare two results, and report significant changes.
 
     BASE and HEAD are folders: of a run, of published results, or of `rankbench time`. rankbench pairs their results
@@ -97,7 +98,7 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
     """
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))
-    answer = replace(answer, provenance=Provenance({str(base): "", str(head): ""}))
+    answer = replace(answer, title=title, provenance=Provenance({str(base): "", str(head): ""}))
     if out is not None:
         show(answer, "html" if out.suffix.lower() == ".html" else "md", out)
     finish(answer, form or "table")

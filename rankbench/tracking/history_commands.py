@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import click
 
+from rankbench.cli.forms import Format, title_option
 from rankbench.cli.output import chance_option
-from rankbench.cli.shown import Answer, Format, Table, answering, title_option
+from rankbench.cli.shown import Answer, Table, answering
 from rankbench.cli.shown import show as write
 from rankbench.core.text import count_text
 from rankbench.tracking.change_points import FEWEST_RUNS
@@ -55,7 +57,9 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a page (.html) or a picture (.png, .svg)."
 )
-def show(folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool, out: Path | None) -> Answer:
+def show(
+    folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool, out: Path | None, title: str
+) -> Answer:
     """Show when the numbers of a history changed, and between which commits.
 
     Runs on two classes of machines are two series. A series needs 8 runs before rankbench looks for changes.
@@ -64,7 +68,7 @@ def show(folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool
     if out is not None and out.suffix not in forms:
         raise click.BadParameter(f"{out} ends with none of {', '.join(forms)}", param_hint="--out")
     found = read_history(folder, patterns, alpha)
-    answer = shown_history(found, alpha, everything=everything)
+    answer = replace(shown_history(found, alpha, everything=everything), title=title)
     if out is not None:
         if not found.series:
             raise click.BadParameter("no series has such a name", param_hint="--series")
