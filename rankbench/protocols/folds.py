@@ -139,8 +139,7 @@ def _check_times(total: NDArray[np.int64], decisive: NDArray[np.int64]) -> None:
     if not by_part.all():
         raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
     for repetition in range(FOLDS):
-        unused = np.random.default_rng(0)
-        cut = cut_groups("time", (total, decisive), repetition, unused, unused)
+        cut = cut_groups("time", (total, decisive), 0, repetition)
         known = cut.part >= 0
         of_part = np.bincount(cut.part[known], decisive[known], cut.tested + 1)
         if not any(of_part[later] for _, later in cut.inner):
@@ -197,13 +196,7 @@ def assigned_folds(
     return names[place]
 
 
-def cut_groups(
-    kind: HeldOut,
-    sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
-    repetition: int,
-    partition: np.random.Generator,
-    inner: np.random.Generator,
-) -> Cut:
+def cut_groups(kind: HeldOut, sizes: tuple[NDArray[np.int64], NDArray[np.int64]], seed: int, repetition: int) -> Cut:
     """Return the part of each group in a repetition: training, validation or test.
 
     By judge, pair and vote, repetition r tests fold ``r mod FOLDS`` of a random partition, one for every `FOLDS`
@@ -218,9 +211,8 @@ def cut_groups(
         Kind of a group.
     sizes : (ndarray of int64, ndarray of int64)
         See `sizes_of`.
-    repetition : int
-    partition, inner : Generator
-        Of the partition, and of that of the training part.
+    seed, repetition : int
+        Of the block. Repetitions with one partition have the same generator of it.
 
     Raises
     ------
@@ -235,13 +227,14 @@ def cut_groups(
         at = _in_order(total, FOLDS)
         train, test = at <= repetition, at == repetition + 1
     else:
-        fold = assigned_folds(total, decisive, FOLDS, partition)
+        fold = assigned_folds(total, decisive, FOLDS, np.random.default_rng([seed, 1, repetition // FOLDS]))
         train, test = fold != repetition % FOLDS, fold == repetition % FOLDS
     if not total[train].any() or not total[test].any():
         raise SpecError(f"too few {kind}s to cut the log into {FOLDS} folds")
     last = int(np.flatnonzero(train & (total > 0))[-1]) + 1
     known = train[:last]
     total, decisive = np.where(known, total[:last], 0), np.where(known, decisive[:last], 0)
+    inner = np.random.default_rng([seed, 2, repetition])
     within = _in_order(total, INNER) if by_time else assigned_folds(total, decisive, INNER, inner)
     parts = INNER + 1 if by_time else INNER
     votes = np.bincount(within, total, parts)

@@ -132,10 +132,8 @@ class HeldOutBallots(Protocol):
     def _trial(self, prepared: Prepared, key: BlockKey) -> _Trial:
         of = unpack(prepared.arrays, "ballots")
         total = np.bincount(of["group"])
-        partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
-        inner = np.random.default_rng([key.seed, 2, key.repetition])
         kind: Literal["time", "vote"] = "time" if self.folds == "time" else "vote"
-        cut = cut_groups(kind, (total, total), key.repetition, partition, inner)
+        cut = cut_groups(kind, (total, total), key.seed, key.repetition)
         part = cut.part[of["group"]].astype(np.int64)
         weights = np.zeros((cut.tested + 1, len(of["rows"])))
         np.add.at(weights, (part[part >= 0], of["which"][part >= 0]), of["weight"][part >= 0])

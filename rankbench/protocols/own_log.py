@@ -128,9 +128,7 @@ class OwnLog(LogProtocol):
 
     def _trial(self, prepared: Prepared, key: BlockKey) -> Trial:
         grouped = unpack_grouped(prepared.arrays)
-        partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
-        inner = np.random.default_rng([key.seed, 2, key.repetition])
-        cut = cut_groups(grouped.kind, (grouped.total, grouped.decisive), key.repetition, partition, inner)
+        cut = cut_groups(grouped.kind, (grouped.total, grouped.decisive), key.seed, key.repetition)
         return Trial(grouped, cut, unpack_items(prepared), partial(unpack_votes, prepared))
 
 

@@ -48,9 +48,9 @@ def grouped_folds(groups: NDArray, folds: int, rng: np.random.Generator, flags: 
     return assigned_folds(total, main, folds, rng)[groups]
 
 
-def split(log: Votes, grouping: str, repetition: int, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+def split(log: Votes, grouping: str, repetition: int) -> tuple[NDArray, NDArray]:
     """Return the votes to learn from, and to test on."""
-    cut = cut_groups(grouping, sizes_of(log, grouping), repetition, rng, np.random.default_rng(0))
+    cut = cut_groups(grouping, sizes_of(log, grouping), 1, repetition)
     return rows_of(cut, grouping_of(log, grouping))
 
 
@@ -58,9 +58,7 @@ def inner_splits(
     log: Votes, grouping: str, repetition: int, seed: int
 ) -> tuple[NDArray, list[tuple[NDArray, NDArray]]]:
     """Return the training votes, and of these the places to learn from and to predict."""
-    cut = cut_groups(
-        grouping, sizes_of(log, grouping), repetition, np.random.default_rng(seed), np.random.default_rng(seed + 1)
-    )
+    cut = cut_groups(grouping, sizes_of(log, grouping), seed, repetition)
     groups = grouping_of(log, grouping)
     train, _ = rows_of(cut, groups)
     part = cut.part[groups[train]]
@@ -79,10 +77,10 @@ def test_groups_stay_together(groups: list[int], folds: int, seed: int) -> None:
 @pytest.mark.parametrize("grouping", ["judge", "pair"])
 def test_a_partition_tests_every_vote_once(grouping) -> None:
     log = votes()
-    tested = np.concatenate([split(log, grouping, r, np.random.default_rng(1))[1] for r in range(FOLDS)])
+    tested = np.concatenate([split(log, grouping, r)[1] for r in range(FOLDS)])
     assert sorted(tested) == list(range(len(log)))
     for r in range(FOLDS):
-        train, test = split(log, grouping, r, np.random.default_rng(1))
+        train, test = split(log, grouping, r)
         assert not set(train) & set(test)
         groups = grouping_of(log, grouping)
         assert not set(groups[train]) & set(groups[test])
@@ -93,9 +91,9 @@ def test_time_learns_from_the_past_alone() -> None:
     log = votes()
     assert log.times is not None
     for r in range(FOLDS):
-        train, test = split(log, "time", r, np.random.default_rng(r))
+        train, test = split(log, "time", r)
         assert log.times[train].max() < log.times[test].min()
-    later = [len(split(log, "time", r, np.random.default_rng())[0]) for r in range(FOLDS)]
+    later = [len(split(log, "time", r)[0]) for r in range(FOLDS)]
     assert later == sorted(later)
 
 
@@ -110,7 +108,7 @@ def test_time_learns_from_the_past_alone() -> None:
 )
 def test_what_a_log_does_not_say_is_said(log: Votes, grouping, said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        [split(log, grouping, r, np.random.default_rng(0)) for r in range(FOLDS)]
+        [split(log, grouping, r) for r in range(FOLDS)]
 
 
 @given(st.lists(st.integers(1, 400), min_size=5, max_size=12), st.integers(0, 99))
@@ -162,7 +160,7 @@ def test_what_is_held_out_is_decided_by_what_the_log_has(log: Votes, grouping: s
     assert found == grouping
     assert said in " ".join(notes)
     for r in range(10):
-        train, test = split(log, found, r, np.random.default_rng(r))
+        train, test = split(log, found, r)
         assert log.decisive()[train].any()
         assert log.decisive()[test].any()
 
@@ -182,7 +180,7 @@ def test_folds_that_cannot_be_are_refused_at_once(log: Votes, wanted, said: str)
 
 def test_time_has_five_runs() -> None:
     with pytest.raises(SpecError, match="5 runs in the order of time"):
-        split(votes(), "time", FOLDS, np.random.default_rng(0))
+        split(votes(), "time", FOLDS)
 
 
 @given(st.integers(0, 30), st.integers(0, 4), st.integers(12, 200))

@@ -64,9 +64,7 @@ def trials(log: Votes, kind: HeldOut, seed: int, repetition: int) -> tuple[Trial
     """Return a repetition on groups; and its votes to learn from, to test on, and within the training part."""
     grouped = group_votes(log, kind, *log.pairs())
     assert len(grouped.slot) <= len(log)
-    cut = cut_groups(
-        grouped.kind, (grouped.total, grouped.decisive), repetition, *(np.random.default_rng([seed, k]) for k in (1, 2))
-    )
+    cut = cut_groups(grouped.kind, (grouped.total, grouped.decisive), seed, repetition)
     groups = grouping_of(log, kind)
     train, test = votewise.rows_of(cut, groups)
     part = cut.part[groups[train]]
@@ -172,9 +170,7 @@ def test_items_of_the_same_record_have_equal_scores_whatever_their_names(method:
     for names in (np.arange(200, dtype=np.int32), rng.permutation(200).astype(np.int32)):
         votes = Votes(items, names[first], names[second], one > 0, np.ones(250), None, one, None)
         grouped = group_votes(votes, "vote", *votes.pairs())
-        cut = cut_groups(
-            grouped.kind, (grouped.total, grouped.decisive), 0, np.random.default_rng(1), np.random.default_rng(2)
-        )
+        cut = cut_groups(grouped.kind, (grouped.total, grouped.decisive), 1, 0)
         outcomes = Trial(grouped, cut, items, lambda known=votes: known).tested(manager.get(Aggregator, method))
         found.append((np.count_nonzero(outcomes.margins), margin_disagreement(outcomes)))
     assert found[0] == found[1]
@@ -212,9 +208,7 @@ def loaded(frame: pl.DataFrame, control: str = CONTROL) -> Votes:
 def trial_of(votes: Votes) -> Trial:
     pairs, of_vote = votes.pairs()
     grouped = group_votes(votes, "judge", pairs, of_vote)
-    cut = cut_groups(
-        grouped.kind, (grouped.total, grouped.decisive), 0, np.random.default_rng(1), np.random.default_rng(2)
-    )
+    cut = cut_groups(grouped.kind, (grouped.total, grouped.decisive), 1, 0)
     return Trial(grouped, cut, votes.items, lambda: votes)
 
 

@@ -15,7 +15,7 @@ from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask, Protocol
 from rankbench.plugin.manager import get
-from rankbench.protocols.folds import FOLDS, cut_groups
+from rankbench.protocols.folds import cut_groups
 from rankbench.protocols.log_votes import unpack_grouped, unpack_votes
 
 SEED, REPETITION = 20130501, 2
@@ -35,9 +35,7 @@ def judged(protocol, dataset, use, metrics):
 
 def parts_of(groups, total, decisive, kind):
     """Return the inner part of each judgment, and the cut: folds alone are rankbench's."""
-    partition = np.random.default_rng([SEED, 1, REPETITION // FOLDS])
-    inner = np.random.default_rng([SEED, 2, REPETITION])
-    cut = cut_groups(kind, (total, decisive), REPETITION, partition, inner)
+    cut = cut_groups(kind, (total, decisive), SEED, REPETITION)
     return cut.part[groups], cut
 
 
