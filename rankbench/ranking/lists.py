@@ -25,12 +25,12 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Orders, Selections, implied_comparisons
 from rankbench.interfaces.row_weights import MOST_VOTES
 from rankbench.logs.votes import NO_TIMES
-from rankbench.ranking.ranked_log import ItemTallies, RankedLog
+from rankbench.ranking.ranked_log import ItemTallies, RefittedLog
 from rankbench.ranking.sampling_units import JUDGES, Units, units_of_lists
 
 
 @dataclass(frozen=True, eq=False)
-class Ballots(RankedLog):
+class Ballots(RefittedLog):
     """Ballots of one query.
 
     Attributes
@@ -75,7 +75,7 @@ class Ballots(RankedLog):
         named, won = (np.bincount(orders.items, each, m).astype(np.float64) for each in (weights, first))
         return ItemTallies(named, won, "ballots", "firsts", int(self._times.sum()), float(orders.weights.sum()))
 
-    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    def _refitted(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.orders
         if times is not None:
             one = said.weights / self._times if self.judges is None else said.weights
@@ -122,7 +122,7 @@ class Ballots(RankedLog):
 
 
 @dataclass(frozen=True, eq=False)
-class Sessions(RankedLog):
+class Sessions(RefittedLog):
     """Sessions of one query; they are the sampling units.
 
     Scores from clicks are rates, and every item has its own: all stand on one scale.
@@ -155,7 +155,7 @@ class Sessions(RankedLog):
         shown, clicked = (np.bincount(some, minlength=m).astype(np.float64) for some in (items, items[clicks]))
         return ItemTallies(shown, clicked, "shown", "clicks", len(self.selections))
 
-    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    def _refitted(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.selections
         if times is not None:
             said = take_selections(said, np.repeat(np.arange(len(times)), times))

@@ -107,15 +107,7 @@ class RankedLog(ABC):
     def tallies(self) -> ItemTallies:
         """Return each item's numbers of judgments and of wins."""
 
-    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        """Return scores, (m,), of the log with each unit counted `times`, (G,); None: once."""
-        raise NotImplementedError
-
-    def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-        """Yield the number of draws of each unit in each resample, (G,)."""
-        draws = draws_of(self.units.count, resamples, seed)
-        return map(draws.times, range(resamples))
-
+    @abstractmethod
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,).
 
@@ -126,7 +118,6 @@ class RankedLog(ABC):
         SpecError
             There are more items than the aggregator can rank.
         """
-        return self._again(aggregator, None)
 
     @abstractmethod
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
@@ -136,17 +127,11 @@ class RankedLog(ABC):
         """Return whether a rule of social choice elects each item, (m,); None of other aggregators."""
         return None
 
+    @abstractmethod
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
         """Return the scores of resamples of the units, (B, m); a row without scores is nan."""
-        drawn = np.full((resamples, len(self.items)), np.nan)
-        for row, times in zip(drawn, self._drawn(resamples, seed), strict=True):
-            try:
-                row[:] = self._again(aggregator, times)
-            except (ContenderDiverged, InputError):
-                continue
-        return drawn
 
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
         """Return the covariance of the scores by the aggregator's formula, (m, m), and notes on it."""
@@ -322,8 +307,37 @@ class CountedVotes(RankedLog):
         ]
 
 
+class RefittedLog(RankedLog):
+    """A log whose resamples are ranked one by one, each from its judgments."""
+
+    @abstractmethod
+    def _refitted(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """Return scores, (m,), of the log with each unit counted `times`, (G,); None: once."""
+
+    def _drawn(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+        """Yield the number of draws of each unit in each resample, (G,)."""
+        draws = draws_of(self.units.count, resamples, seed)
+        return map(draws.times, range(resamples))
+
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,): see `RankedLog`."""
+        return self._refitted(aggregator, None)
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m); a row without scores is nan."""
+        drawn = np.full((resamples, len(self.items)), np.nan)
+        for row, times in zip(drawn, self._drawn(resamples, seed), strict=True):
+            try:
+                row[:] = self._refitted(aggregator, times)
+            except (ContenderDiverged, InputError):
+                continue
+        return drawn
+
+
 @dataclass(frozen=True, eq=False)
-class OrderedVotes(RankedLog):
+class OrderedVotes(RefittedLog):
     """Votes one by one, in their order, for methods that cannot use counts.
 
     Attributes
@@ -358,7 +372,7 @@ class OrderedVotes(RankedLog):
         """Return the votes and wins of each item."""
         return tallies_of_counts(self.votes.counts())._replace(judgments=self.votes.count)
 
-    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    def _refitted(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         # In their order, a vote that was drawn twice two times in a row.
         rows = None if times is None else np.repeat(np.arange(len(self.votes)), times[self._unit])
         return call_aggregator(aggregator, self.votes.comparisons(rows), len(self.items))
