@@ -25,7 +25,7 @@ SCORE_TABLES = (
 def main() -> None:
     """Measure each setting on so many logs, and print a row of a table for it."""
     sys.path[:0] = [str(TESTS), str(TESTS / "ranking"), str(TESTS / "systems")]
-    from test_may_be_first import systems
+    from test_may_be_first import NEARLY_EQUAL, nearly_equal, systems
     from test_null_score_tables import measured_rates
     from test_power_of_ranges import SETTINGS, measured
     from test_skewed_tables import TASKS
@@ -59,6 +59,10 @@ def main() -> None:
         alone = first[:, 0] & (first.sum(axis=1) == 1)
         cells = [wrong.mean(), 1 - first[:, 0].mean(), alone.mean(), (ranks[:, 0, 1] == 1).mean()]
         print(f"| {says} | {' | '.join(f'{cell:.3f}' for cell in cells)} |", flush=True)
+    print("\n| nearly equal | ranges wrong | cut by what may be first |\n|---|--:|--:|")
+    for name in ("systems", *(setting.says for setting in NEARLY_EQUAL)):
+        before, after = np.mean([nearly_equal(name, seed) for seed in range(logs)], axis=0)
+        print(f"| {name} | {before:.3f} | {after:.3f} |", flush=True)
     print("\n| tasks | wrong by mean scores, skewed | by mean ranks, equal systems |\n|---|--:|--:|")
     for tasks in BY_SCORES:
         by_scores, by_ranks = measured_rates(tasks, logs)
