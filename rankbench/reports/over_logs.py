@@ -15,14 +15,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.sequential_aggregator import ScoreAggregator
-from rankbench.plugin.manager import get
 from rankbench.reports.experiment_data import Sampler
 from rankbench.reports.standings import Standing
 from rankbench.stats.bootstrap import REPLICATES
-from rankbench.systems.score_ranking import METHODS
+from rankbench.systems.score_ranking import MEAN_RANK, MEAN_SCORE, score_method
 from rankbench.systems.system_ranking import SystemRanking, rank_systems
 
 
@@ -115,13 +112,15 @@ class OverLogs:
         labels, sign, values = self._whole(loss)
         if values.shape[1] < 2 or len(labels) < 2:
             return labels, None
-        found = rank_systems(values, _method(0), k=1, replicates=REPLICATES, seed=self.logs[0].sampler.seed)
+        found = rank_systems(
+            values, score_method(MEAN_SCORE), k=1, replicates=REPLICATES, seed=self.logs[0].sampler.seed
+        )
         return labels, found.turned(sign, 0.0)
 
     def mean_ranks(self, loss: str) -> dict[str, float]:
         """Return the mean rank over families of each method without a failure."""
         labels, _, values = self._whole(loss)
-        ranks = _method(1).checked_scores(values, np.ones(values.shape[:2]))
+        ranks = score_method(MEAN_RANK).checked_scores(values, np.ones(values.shape[:2]))
         return dict(zip(labels, ranks.tolist(), strict=True))
 
     def _whole(self, loss: str) -> tuple[list[str], float, NDArray[np.float64]]:
@@ -131,14 +130,6 @@ class OverLogs:
         sign = 1.0 if self.metric(loss).direction == "maximize" else -1.0
         labels = [label for label, whole in zip(self.labels, kept, strict=True) if whole]
         return labels, sign, sign * means[None, :, kept]
-
-
-def _method(place: int) -> ScoreAggregator:
-    """Return one of the methods of ``rankbench rank``, by its index."""
-    found = get(Aggregator, METHODS[place])
-    if not isinstance(found, ScoreAggregator):
-        raise TypeError(found)
-    return found
 
 
 def over_logs(sections: Iterable[LogResults]) -> list[OverLogs]:

@@ -16,7 +16,8 @@ from rankbench.reports.leaders import MOST_NAMED
 from rankbench.reports.over_logs import OverLogs
 from rankbench.reports.recommendation import joined_words
 from rankbench.reports.tables import metric_name
-from rankbench.stats.contrasts import FEWER_FIRST
+from rankbench.stats.best import ranges_from_first
+from rankbench.stats.simultaneous import FEW
 from rankbench.systems.score_sample import wrong_rates
 
 _PANELS = 5
@@ -88,9 +89,9 @@ def _methods(over: OverLogs) -> list[Node]:
     columns = [Column("method"), Column(f"{metric_name(metric)} minus {markdown(over.baseline)}", "right")]
     columns += [Column(title, "center") for title in ("95% interval", "rank", "may be the best", "mean rank")]
     columns += [Column(f"{metric_name(over.metric(one))}, difference", "right") for one in others]
-    rows = []
+    rows, places = [], ranges_from_first(found.ranks[:, 0], found.ranks[:, 1], found.may_be_first)
     for at in np.argsort(sign * found.scores, kind="stable").tolist():
-        low, high = found.ranks[at].tolist()
+        low, high = (int(ends[at]) for ends in places)
         place = f"{low}" if low == high else f"{low} to {high}"
         rest = [number(means[one][labels[at]], sign=True) for one in others]
         ends = interval_text(found.lower[at], found.upper[at], sign=True)
@@ -100,13 +101,23 @@ def _methods(over: OverLogs) -> list[Node]:
     families, logs = count_text(len(over.families), "family"), count_text(len(over.places), "log")
     notes = [
         f"Means over {families} of {logs}, which are the sample: the logs of a family count as one, by their mean. "
-        f"Ranks hold for all methods together at 95%. {FEWER_FIRST} *Mean rank*: among these methods, over families.",
-        f"{families} are few. Of simulated tables with skewed scores, "
-        f"{wrong_rates(len(over.families), len(labels))[0]:.0%} have a wrong rank range; the level is 5%.",
+        f"Ranks hold for all methods together at 95%. *Mean rank*: among these methods, over families.",
+        *_few(len(over.families), len(labels)),
         *_failed(over, labels),
     ]
     figure = Image(markdown(over.title), f"figures/{over.name}.svg")
     return [Grid.from_rows(columns, rows), Bullets(tuple(notes)), figure]
+
+
+def _few(families: int, methods: int) -> list[str]:
+    """Return a note on rank ranges over few families."""
+    if families > FEW:
+        return []
+    wrong = wrong_rates(families, methods)[0]
+    return [
+        f"{count_text(families, 'family')} are few. Of simulated tables with skewed scores, {wrong:.0%} have a wrong "
+        "rank range; the level is 5%."
+    ]
 
 
 def _failed(over: OverLogs, ranked: Sequence[str]) -> list[str]:

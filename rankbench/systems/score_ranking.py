@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_RANKS = "mean-rank"
+MEAN_SCORE, MEAN_RANK = "mean-score", "mean-rank"
 
 _NAMED = 5
 
-METHODS = ("mean-score", "mean-rank", "borda-count")
+METHODS = (MEAN_SCORE, MEAN_RANK, "borda-count")
 """Methods that are shown side by side where none is named."""
 
 _SCHEMA = 1
@@ -211,7 +211,7 @@ def rank_scores(
 
 def ranked_scores(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> ScoreRanking:
     """Rank the systems of a score table as a question asks: see `rank_scores`."""
-    asked = [_method(text) for text in question.methods or METHODS]
+    asked = [score_method(text) for text in question.methods or METHODS]
     found = scores_read(scores, question)
     read, alone = found.table, bool(found.loss) and len(found.table.systems) == 1
     with readable(found.path):
@@ -322,15 +322,22 @@ def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[byte
     """Return a note on the first systems by mean ranks, if tasks are few and no method of `known` uses ranks."""
     if len(whole.tasks) > FEW:
         return []
-    asked, by_ranks = len(known), _method(_RANKS)
+    asked, by_ranks = len(known), score_method(MEAN_RANK)
     found = rank_systems(whole.better, by_ranks, k=1, replicates=replicates, seed=seed, known=known)
     if len(known) == asked:
         return []
     names = [name for name, first in zip(whole.systems, found.may_be_first, strict=True) if first]
-    return [f"by {_RANKS}, {listed(names, _NAMED)} may be first"]
+    return [f"by {MEAN_RANK}, {listed(names, _NAMED)} may be first"]
 
 
-def _method(text: str) -> ScoreAggregator:
+def score_method(text: str) -> ScoreAggregator:
+    """Return an aggregator of score tables from its text.
+
+    Raises
+    ------
+    SpecError
+        It aggregates something else.
+    """
     found = manager.get(Aggregator, text)
     if isinstance(found, ScoreAggregator):
         return found
