@@ -8,7 +8,7 @@ tests of the others: C - 1 one-sided comparisons have smaller critical values th
 errors of both statements add up at most. They hardly do: ranges are wrong most often where all are nearly equal, and
 then half of their tests are of true orders. Of 1,000 tables of ten nearly equal systems on 100 tasks 5.0% had a wrong
 range after the cut (1.4% before), of 1,000 logs of twelve nearly equal items 5.6% (0.5%), and with judges 4.4% (0.3%):
-`make coverage`. Farther apart it was 0% to 3%. Equal ones have no order: there the cut leaves one that all ranges allow.
+`make coverage`. Farther apart it was 0% to 3%. Equal ones have no order: the cut leaves one that all ranges allow.
 
 References
 ----------
