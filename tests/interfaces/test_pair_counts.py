@@ -54,6 +54,16 @@ def test_sums_are_those_of_a_dictionary_in_the_order_of_the_votes(
     assert found.weighted == any(weight not in (0.0, 1.0) for _, _, weight, _ in rows)
 
 
+def test_a_tie_is_half_a_win_of_both() -> None:
+    """Items 0 and 1 have 2 wins to 1 and 3 ties, items 1 and 2 one tie."""
+    rows = [(0, 1, 1.0, False)] * 2 + [(1, 0, 1.0, False)] + [(1, 0, 1.0, True)] * 3 + [(1, 2, 1.0, True)]
+    found = PairCounts.from_comparisons(said(rows, ties=True), M)
+    forward, backward = found.wins()
+    assert (forward.tolist(), backward.tolist()) == ([3.5, 0.5], [2.5, 0.5])
+    won, lost = found.won_and_lost()
+    assert (won[:3].tolist(), lost[:3].tolist()) == ([3.5, 3.0, 0.5], [2.5, 4.0, 0.5])
+
+
 @pytest.mark.parametrize("item", [-1, M, 2**31 - 1])
 def test_items_that_there_are_not_are_refused(item: int) -> None:
     with pytest.raises(InputError, match=r"\[0, 6\)"):

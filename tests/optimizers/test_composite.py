@@ -28,3 +28,18 @@ def test_step_is_the_argmin_of_25(optimizer, l2, t):
     # (25) is f @ gradient + l2 / 2 f @ f + |f - theta|^2 / (2 size), which is convex: its derivative there is zero.
     f = optimizer.step(theta, gradient, t, Penalty(l2), np.zeros(0))
     np.testing.assert_allclose(gradient + l2 * f + (f - theta) / optimizer.size(t), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("optimizer", SCHEDULES, ids=str)
+@pytest.mark.parametrize(
+    "penalty",
+    [Penalty(0.7), Penalty(0.7, l1=0.4), Penalty(l1=0.4), Penalty(0.7, radius=0.9), Penalty(0.1, l1=0.2, box=0.4)],
+    ids=str,
+)
+@pytest.mark.parametrize("t", [1, 30])
+def test_the_compiled_step_is_that_of_numpy(optimizer, penalty, t):
+    theta, gradient = np.random.default_rng(t).normal(size=(2, 3, 6))
+    expected = [optimizer.step(*row, t, penalty, np.zeros(0)) for row in zip(theta, gradient, strict=True)]
+    kernel = optimizer.kernel(penalty)
+    kernel.function(theta, gradient, t, np.tile(kernel.params, (3, 1)), np.zeros((3, 0)))
+    np.testing.assert_allclose(theta, expected, rtol=1e-13, atol=1e-15)
