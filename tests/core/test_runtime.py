@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from rankbench.core import runtime
 from rankbench.core.code_digest import compiled_digest
-from rankbench.core.runtime import available_cores
+from rankbench.core.runtime import available_cores, block_entropy, draw_entropy
 
 SETTLED = ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES", *runtime.BLAS_THREADS)
 
@@ -34,6 +35,15 @@ def fresh_process(program: str, **environment: str) -> object:
         [sys.executable, "-c", program], env=inherited | environment, capture_output=True, text=True, check=True
     )
     return json.loads(shown.stdout)
+
+
+def test_blocks_that_differ_in_anything_draw_other_numbers():
+    """By seed, data, repetition or number of judgments; and a block's own draws are not its judgments."""
+    blocks = list(itertools.product((1, 2), ("0a1b", "0a1c"), (0, 1, 2, 3), (100, 200)))
+    of_blocks = {block_entropy(seed, data, n, repetition) for seed, data, repetition, n in blocks}
+    judgments = {draw_entropy(seed, data, repetition) for seed, data, repetition, _ in blocks}
+    assert (len(of_blocks), len(judgments)) == (len(blocks), len(blocks) / 2)
+    assert not of_blocks & judgments
 
 
 def test_prepare_settles_threads_and_folder_and_is_idempotent(clean):
