@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ranked_logs import short_chunks
 from scipy.linalg import sqrtm
 from scipy.special import expit
+from scipy.stats import t
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
@@ -33,6 +34,8 @@ from rankbench.ranking.interval_kinds import LogFacts, by_judge, chosen_interval
 from rankbench.ranking.load import counted_votes, load_log
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pictures import intervals_words
+from rankbench.ranking.rank import rank
+from rankbench.ranking.ranked_log import CountedVotes
 
 M, N, JUDGES = 6, 900, 40
 
@@ -78,6 +81,17 @@ def test_clustered_sandwich(log: Log, weighted: bool) -> None:
         u[g] = scaled.T @ left @ (surprise[own] * weights[own] / root[own])
     expected = bread @ (u.T @ u) @ bread
     np.testing.assert_allclose(sandwich(fit, data), expected, rtol=1e-5, atol=1e-9)
+
+
+def test_six_equal_judges_have_five_degrees_of_freedom() -> None:
+    rng, pairs = np.random.default_rng(3), np.array([(a, b) for a in range(4) for b in range(a)])
+    one, other = pairs[np.tile(np.arange(60) % 6, 6)].T
+    lost = rng.random(360) < 0.3
+    votes = np.where(lost, other, one), np.where(lost, one, other)
+    log = CountedVotes(count_clusters(*votes, np.repeat(np.arange(6), 60), m=4), by_judge=True)
+    found = rank(log, BradleyTerry(penalty="firth"), intervals="sandwich")[0]
+    errors = np.sqrt(np.diag(log.covariance(BradleyTerry(penalty="firth"), found.scores)[0]))
+    np.testing.assert_allclose((found.upper - found.lower) / 2, t.ppf(0.975, 5) * errors, rtol=1e-9)
 
 
 def test_unclustered_sandwich_is_the_one_of_single_judgments(log: Log) -> None:
