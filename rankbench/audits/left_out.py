@@ -73,13 +73,19 @@ def category_columns(source: OpenedLog, votes: Votes) -> dict[str, tuple[NDArray
     return found
 
 
+_NO_JUDGES = "not known: the log does not name two judges, or not for every vote"
+
+
+def _unjudged(votes: Votes) -> str:
+    return "no judges" if votes.judges is None else "one judge"
+
+
 def without_judge(board: VoteBoard) -> Probe:
     """Return changes without each judge, and whether a judge differs from all others by more than taste."""
     name, question = "without-judge", "What changes without one judge?"
     votes, found = board.votes, largest_misfits(board)
     if votes.judges is None or votes.judge_count < 2:
-        said = "not known: the log does not name two judges, or not for every vote"
-        return Probe(name, question, said, unknown="no judges")
+        return Probe(name, question, _NO_JUDGES, unknown=_unjudged(votes))
     judges = votes.judge_names
     table = _left_out(board, votes.judges, judges, "judge")
     answer, p, facts = _largest(board, table, "judge"), None, {}
@@ -207,8 +213,7 @@ def clustering(board: VoteBoard) -> Probe:
     name, question = "clustering", "Are votes of one judge alike?"
     method, loaded, votes = board.method, board.loaded, board.votes
     if votes.judges is None or votes.judge_count < 2:
-        why = "not known: the log does not name two judges, or not for every vote"
-        return Probe(name, question, why, unknown="no judges")
+        return Probe(name, question, _NO_JUDGES, unknown=_unjudged(votes))
     said, found, ratio = list[str](), largest_misfits(board), None
     counted = isinstance(method, CountAggregator) and isinstance(method, WithCovariance)
     if counted and loaded.by_judge:

@@ -7,8 +7,8 @@ variance of the lead of a over b by about
 
 .. math:: p_{ij} (1 - p_{ij}) ((e_i - e_j)^T \Sigma (e_a - e_b))^2
 
-with :math:`\Sigma` the inverse information (c-optimal design, one step ahead). The lead a over b is that of the pair
-that is farthest from its goal at this step. New votes vary as much as today's: the larger variance, by judge or by
+with :math:`\Sigma` the inverse information (c-optimal design, one step ahead), times the weight of a vote, which is
+today's mean weight. The lead a over b is that of the pair that is farthest from its goal at this step. New votes vary as much as today's: the larger variance, by judge or by
 vote, divided by the model's variance, for each lead.
 """
 
@@ -55,6 +55,8 @@ class Design:
         Items of the pairs that are to be separated.
     goals : ndarray of float64, shape (G,)
         Variance of the model that each lead may have.
+    weight : float
+        Of each new vote.
     """
 
     scores: NDArray[np.float64]
@@ -62,6 +64,7 @@ class Design:
     better: NDArray[np.int64]
     worse: NDArray[np.int64]
     goals: NDArray[np.float64]
+    weight: float = 1.0
 
     def allocated(self, limit: float = math.inf, room: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return the votes on each pair, shape (m, m), upper triangle, that reach all goals, or `limit` of them.
@@ -74,7 +77,7 @@ class Design:
         """
         inverse, votes = self.inverse.copy(), np.zeros_like(self.inverse)
         room = np.triu(np.full_like(votes, math.inf), 1) if room is None else room
-        one = information_of_one(self.scores[:, None] - self.scores[None, :])
+        one = self.weight * information_of_one(self.scores[:, None] - self.scores[None, :])
         for _ in range(_STEPS):
             own = np.diag(inverse)
             left = own[self.better] + own[self.worse] - 2 * inverse[self.better, self.worse]
@@ -120,7 +123,8 @@ def design_for(board: VoteBoard, k: int, only: int | None = None) -> tuple[Desig
     single = covariance_of(board.method, board.counts, scores, board.votes.single())
     spread = np.maximum(variances, lead_variances(single)[better, worse])
     goals = wanted * lead_variances(inverse)[better, worse] / np.maximum(spread, _LEAST)
-    return Design(scores, inverse, better, worse, goals), variances / wanted
+    weight = float(board.votes.weights.mean())
+    return Design(scores, inverse, better, worse, goals, weight), variances / wanted
 
 
 def more_votes(board: VoteBoard) -> Probe:

@@ -42,7 +42,7 @@ class LogFacts(NamedTuple):
 
 
 def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> bool:
-    """Return whether judges are sampled: if a log names enough of them, for all votes, or on request.
+    """Return whether judges are sampled: if a log names them for all votes, and enough of them, or on request.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> 
         told = f"the log does not say who judged ({option('columns', 'judge=COLUMN')} says where it stands)"
         why = "all votes are of one judge" if facts.judges else told
         raise SpecError(f"{why}; take {option('intervals', 'bootstrap')}")
-    return intervals == "judges" or (facts.judges > 1 and not facts.missing and not facts.few)
+    return intervals == "judges" or (facts.judges > 0 and not facts.missing and not facts.few)
 
 
 def chosen_intervals(

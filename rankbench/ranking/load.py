@@ -279,7 +279,7 @@ def counted_votes(
     few = None
     if by_judge(facts, intervals):
         counted = CountedVotes(part.data, by_judge=True, split=split)
-        if intervals == "judges" or not too_few_judges(counted.units):
+        if intervals == "judges" or not (judges == 1 or too_few_judges(counted.units)):
             return counted, facts
         few, facts = counted.units, facts._replace(few=True)
     return CountedVotes(count(ROW).data if part.counts.weighted else part.counts, split=split, few_judges=few), facts

@@ -72,7 +72,9 @@ JUDGES = "judges"
 
 def units_words(by_judge: bool, judges: Units | None) -> str:
     """Return the name of the votes' sampling units; `judges` are too few to be the units."""
-    return JUDGES if by_judge else "votes" if judges is None else f"votes of these {judges.count} judges"
+    if by_judge or judges is None:
+        return JUDGES if by_judge else "votes"
+    return "votes of this judge" if judges.count == 1 else f"votes of these {judges.count} judges"
 
 
 def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
@@ -309,11 +311,11 @@ def too_few_judges(judges: Units) -> bool:
 
 
 def few_judges(votes: Votes) -> Units | None:
-    """Return the judges of votes if they are too few to be sampled (`too_few_judges`), else None."""
-    if votes.judges is None or votes.judge_count < 2:
+    """Return the judges of votes if they are one alone, or too few to be sampled (`too_few_judges`), else None."""
+    if votes.judges is None:
         return None
     judges = units_of_votes(votes, votes.judges)
-    return judges if too_few_judges(judges) else None
+    return judges if judges.count == 1 or too_few_judges(judges) else None
 
 
 def too_few_judges_note(judges: Units) -> str:

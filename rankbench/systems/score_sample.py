@@ -216,6 +216,9 @@ def least_tasks(systems: int) -> int:
     return 1 + math.ceil(math.log2(systems * (systems - 1) / 2 / (1 - LEVEL)))
 
 
+_LEAVE_OUT = "leave systems and tasks out until a table of two of each is whole, or give the scores that are missing"
+
+
 def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]:
     gaps = ~scores.present
     if not gaps.any():
@@ -233,14 +236,13 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
     only = gaps & (gaps.sum(axis=axis, keepdims=True) == 1)
     gained = only.sum(axis=1 - axis)
     at = int(np.argmax(gained))
-    if gained[at] and len(lacking) > 2:
-        how = option("without", lacking[at])
-        note += f"; {how} keeps {left.sum() + gained[at]} of {len(left)} {missing}"
+    kept = int(left.sum() + gained[at])
+    if gained[at] and len(lacking) > 2 and kept > 1:
+        note += f"; {option('without', lacking[at])} keeps {kept} of {len(left)} {missing}"
     if left.sum() < 2:
-        raise InputError(
-            f"{note}; fewer than two {missing} are left: try {option('missing', other)}, or leave those out that lack "
-            "most"
-        )
+        beside = int((~gaps.any(axis=1 - axis)).sum())
+        how = f"{option('missing', other)} keeps {beside} {other}" if beside > 1 else _LEAVE_OUT
+        raise InputError(f"{note}; fewer than two {missing} are left: {how}")
     every = np.ones(len(lacking), np.bool_)
     return _part(scores, *((left, every) if missing == "tasks" else (every, left))), [note]
 

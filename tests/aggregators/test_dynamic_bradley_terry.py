@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from minima import step_to_minimum
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.special import expit
 
 import rankbench
 from rankbench.aggregators.likelihood import random_walk_smoother as module
 from rankbench.aggregators.likelihood.random_walk_smoother import random_walk_scores
 from rankbench.aggregators.sequential import DynamicBradleyTerry
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import TimedCounts
@@ -43,6 +45,21 @@ def test_votes_of_one_time_give_the_scores_of_bradley_terry_with_a_ridge() -> No
     point.learn(state, said, 0)
     expected = rankbench.get(rankbench.Aggregator, "bradley-terry:ridge=0.5").from_comparisons(said, 6)
     assert point.ratings(state) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("weight", [1e9, 1e14, 3e15])
+def test_a_huge_vote_gives_the_score_that_balances_it(weight: float) -> None:
+    """Of one vote: s / v = w / (1 + exp(2 s))."""
+    won = Comparisons(np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32), np.array([weight]))
+    (score, other) = DynamicBradleyTerry().from_comparisons(won, 2)
+    assert score == pytest.approx(brentq(lambda s: weight / (1 + math.exp(2 * s)) - s, 0.0, 40.0), rel=1e-7)
+    assert other == -score
+
+
+def test_votes_that_hide_the_variance_are_refused() -> None:
+    won = Comparisons(np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32), np.array([6e16]))
+    with pytest.raises(ContenderDiverged):
+        call_aggregator(DynamicBradleyTerry(), won, 2)
 
 
 def test_each_time_ends_at_the_mode_with_the_curvature_there() -> None:

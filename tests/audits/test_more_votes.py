@@ -40,6 +40,16 @@ def test_two_items_need_the_votes_of_the_textbook() -> None:
     assert row["on the best pairs"] == pytest.approx(needed, rel=0.02)
 
 
+def test_new_votes_weigh_what_todays_votes_weigh() -> None:
+    """Weights of 25 or .1 do not change what a vote says: Firth's penalty alone, which counts less or more."""
+    log, found = votes(5, items=4, n=600), dict[float, float]()
+    for weight in (1.0, 25.0, 0.1):
+        design, ratios = design_for(board(log.with_columns(weight=weight)), 1, only=2)
+        found[weight] = design.allocated().sum()
+        assert found[weight] <= (ratios[0] - 1) * len(log)
+    assert found[25.0] == pytest.approx(found[1.0], rel=0.05)
+
+
 def test_a_design_reaches_its_goals_by_the_information_of_its_votes() -> None:
     found = board(votes(3, items=6, n=800, taste=0.3))
     design, ratios = design_for(found, 2)

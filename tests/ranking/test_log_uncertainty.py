@@ -333,6 +333,16 @@ def test_too_few_judges_leave_intervals_over_their_votes_and_are_named(asked: di
     assert plain.facts["sampled"] == "votes"
 
 
+@pytest.mark.parametrize("asked", [{}, {"method": "elo"}, {"control": "side"}], ids=repr)
+def test_votes_of_one_judge_are_named_so(asked: dict[str, Any]) -> None:
+    frame = three_judges().drop("weight", "lang").with_columns(judge=pl.lit("x"))
+    asked = {"intervals": "auto", "replicates": 20} | asked
+    found, plain = rankbench.aggregate(frame, **asked), rankbench.aggregate(frame.drop("judge"), **asked)
+    assert found.table.equals(plain.table)
+    assert found.facts["sampled"] == "votes of this judge"
+    assert any("no item has an effective number of 3 judges (of 1, at most 1)" in note for note in found.notes)
+
+
 def test_scores_over_time_of_few_judges_are_of_their_votes() -> None:
     frame = three_judges().drop("lang", "weight")
     found, plain = (scores_over_time(one, method="dynamic-bradley-terry") for one in (frame, frame.drop("judge")))

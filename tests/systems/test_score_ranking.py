@@ -180,10 +180,22 @@ def test_a_note_names_the_system_or_task_without_which_most_stays(missing: Any, 
 
 def test_missing_everywhere_is_refused_with_those_that_lack_most() -> None:
     table = pl.DataFrame({"task": ["t", "u", "t", "v"], "system": ["a", "a", "b", "b"], "score": [1.0, 2.0, 3.0, 4.0]})
-    with pytest.raises(InputError, match=r"rankbench leaves out 2 of 3 tasks.*'a' \(1\), 'b' \(1\).*missing=.systems"):
+    with pytest.raises(InputError, match=r"rankbench leaves out 2 of 3 tasks.*'a' \(1\), 'b' \(1\).*leave systems and"):
         rankbench.rank(table)
-    with pytest.raises(InputError, match=r"fewer than two systems are left: try missing=.tasks"):
+    with pytest.raises(InputError, match=r"fewer than two systems are left: leave systems and tasks out"):
         rankbench.rank(table, missing="systems")
+
+
+@pytest.mark.parametrize(("missing", "other"), [("tasks", "systems"), ("systems", "tasks")])
+def test_advice_on_missing_scores_works(missing: Any, other: Any) -> None:
+    """Two tasks, or systems, are whole, and the others have one score each: what is proposed is followed."""
+    whole = [("a", "t", 1.0), ("a", "u", 2.0), ("b", "t", 3.0), ("b", "u", 1.0)]
+    names = ["system", "task"] if missing == "tasks" else ["task", "system"]
+    rows = [*whole, ("c", "t", 1.0), ("d", "u", 1.0)]
+    table = pl.DataFrame(rows, [*names, "score"], orient="row")
+    with pytest.raises(InputError, match=f'missing="{other}" keeps 2 {other}'):
+        rankbench.rank(table, missing=missing)
+    assert rankbench.rank(table, ["mean-score"], missing=other, replicates=100).table.height > 0
 
 
 @pytest.mark.parametrize("alone", ["task", "system"])

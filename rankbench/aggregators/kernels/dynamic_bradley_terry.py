@@ -16,6 +16,9 @@ FARTHEST = 2.0
 
 _ROUNDS = 1000
 _CLOSE = 1e-12
+_SURE = 20.0
+_MOST = 1e15
+"""Information, times the variance before it, beside which rounding hides that variance."""
 
 
 @declared(error_model="numpy")
@@ -94,7 +97,7 @@ def dynamic_bradley_terry_times(
             for j in range(a):
                 among[i, j] = state[items[i], COVARIANCE + items[j]]
         moved, laplacian, gradient, before = np.zeros(a), np.zeros((a, a)), np.zeros(a), np.zeros(a)
-        most = FARTHEST
+        most, hidden = FARTHEST, False
         for _ in range(_ROUNDS):
             laplacian[:], gradient[:] = 0.0, 0.0
             for e in range(starts[t], starts[t + 1]):
@@ -103,6 +106,11 @@ def dynamic_bradley_terry_times(
                 chance = 0.5 + 0.5 * math.tanh(0.5 * gap)
                 slope = weights[e] * (0.5 + 0.5 * outcome[e] - chance)
                 curvature = weights[e] * chance * (1 - chance)
+                if abs(gap) > _SURE and outcome[e] * gap > 0.0:
+                    # 1 - chance has lost its digits.
+                    surprise = 1 / (1 + math.exp(abs(gap)))
+                    slope = math.copysign(weights[e] * surprise, gap)
+                    curvature = weights[e] * surprise * (1 - surprise)
                 gradient[i] += slope
                 gradient[j] -= slope
                 laplacian[i, i] += curvature
@@ -111,6 +119,7 @@ def dynamic_bradley_terry_times(
                 laplacian[j, i] -= curvature
             step = np.zeros((a, 1))
             for i in range(a):
+                hidden = hidden or among[i, i] * laplacian[i, i] > _MOST
                 step[i, 0] = -moved[i]
                 for j in range(a):
                     step[i, 0] += among[i, j] * gradient[j]
@@ -129,6 +138,8 @@ def dynamic_bradley_terry_times(
             if min(largest, most) <= _CLOSE * farthest:
                 break
         else:
+            hidden = True
+        if hidden:
             state[:, MEAN] = np.nan  # no mode was found: scores raise an error, as they are not finite
         gained = laplacian.copy()
         solve_in_place(plus_identity(laplacian, among), gained)
