@@ -8,8 +8,8 @@ variance of the lead of a over b by about
 .. math:: p_{ij} (1 - p_{ij}) ((e_i - e_j)^T \Sigma (e_a - e_b))^2
 
 with :math:`\Sigma` the inverse information (c-optimal design, one step ahead), times the weight of a vote, which is
-today's mean weight. The lead a over b is that of the pair that is farthest from its goal at this step. New votes vary as much as today's: the larger variance, by judge or by
-vote, divided by the model's variance, for each lead.
+today's mean weight. The lead a over b is that of the pair that is farthest from its goal at this step. New votes vary
+as much as today's: the larger variance, by judge or by vote, divided by the model's variance, for each lead.
 """
 
 from __future__ import annotations
