@@ -116,7 +116,9 @@ def agreed(it: Aggregator, order: Sequence[int]) -> Iterator[JudgmentSample]:
     pairs = [(a, b) for at, a in enumerate(order) for b in order[at + 1 :]]
     if isinstance(it, ScoreAggregator):
         best = np.array([m - rank[item] for item in range(m)], np.float64)
-        yield JudgmentSample("a system that is best on each task", m, np.outer([1.0, 10.0], best)[None])
+        table = np.outer([1.0, 10.0], best)[None]
+        yield JudgmentSample("a system that is best on each task", m, table)
+        yield JudgmentSample("a system that is best on each task, below 0,", m, table - 1000.0)
     elif it.needs_truth:
         yield JudgmentSample("different labels", m, np.array([m - rank[item] for item in range(m)], np.float64))
     elif isinstance(it, SelectionAggregator):
@@ -136,6 +138,13 @@ def agreed(it: Aggregator, order: Sequence[int]) -> Iterator[JudgmentSample]:
         yield JudgmentSample(
             "an item that is first on all ballots", m, samples.ballots_of([(list(order), list(range(m)))] * 3)
         )
+
+
+def unnamed(it: Aggregator, order: Sequence[int]) -> Iterator[JudgmentSample]:
+    """Yield ballots that agree with an order, and do not name its last item."""
+    if isinstance(it, OrderAggregator):
+        ballots = samples.ballots_of([(list(order[:-1]), list(range(len(order) - 1)))] * 3)
+        yield JudgmentSample("an item that is first on all ballots, beside one that none names,", len(order), ballots)
 
 
 def structures(it: Aggregator, judged: JudgmentSample, only: str = "") -> Iterator[tuple[str, NDArray[np.float64]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -1199,6 +1200,86 @@ class StarsDoubled(Stars):
 
         found = super().read(raw, reading)
         return replace(found, table=replace(found.table, frame=found.table.frame.with_columns(pl.col("stars") * 2)))
+
+
+@fails("parameters-work-within-their-bounds")
+class ReversedAtTheLastWholeNumber(Votes):
+    count: int = Field(default=5, ge=1, le=200, description="Reversed above 150.")
+
+    def aggregate(self, winners, losers, weights, m):
+        found = super().aggregate(winners, losers, weights, m)
+        return -found if self.count > 150 else found
+
+
+@fails("parameters-work-within-their-bounds")
+class NanAtZero(Votes):
+    count: int = Field(default=5, ge=-5, le=5, description="No number at 0.")
+
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) * (1.0 if self.count else np.nan)
+
+
+@fails("parameters-work-within-their-bounds")
+class ReversedInTheMiddleOfALongRange(Votes):
+    share: float = Field(default=1.0, ge=0, le=1000, description="Reversed between 150 and 950.")
+
+    def aggregate(self, winners, losers, weights, m):
+        found = super().aggregate(winners, losers, weights, m)
+        return -found if 150 < self.share < 950 else found
+
+
+@fails("parameters-are-validated")
+class NanOrNone(Votes):
+    share: float | None = Field(default=None, description="Accepts nan.")
+
+
+@fails("winners-are-first")
+class ReversedBetweenFirstAndLast(Votes):
+    def aggregate(self, winners, losers, weights, m):
+        found = super().aggregate(winners, losers, weights, m).copy()
+        between = (found < found.max() - 1e-9) & (found > found.min() + 1e-9)
+        found[between] *= -0.9
+        return found
+
+
+@fails("winners-are-first")
+class AbsoluteScores(rankbench.ScoreAggregator):
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def cells(self, values):
+        return np.abs(values)
+
+
+@fails("winners-are-first")
+class UnnamedItemsFirst(rankbench.OrderAggregator):
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def from_orders(self, orders, m):
+        found = np.zeros(m)
+        for at, (start, stop) in enumerate(itertools.pairwise(orders.starts)):
+            items, places = orders.items[start:stop], orders.places[start:stop]
+            behind = (places > places[:, None]).sum(axis=1) - (places < places[:, None]).sum(axis=1)
+            found[items] += orders.weights[at] * behind
+            found[np.setdiff1d(np.arange(m), items)] += 10 * orders.weights[at]
+        return found
+
+
+@fails("ties-are-not-better-than-chance")
+class SomeTiesGoByTheLabels(rankbench.Loss):
+    source = "This test"
+    range = (0.0, 1.0)
+    properties = frozenset({"equivariant"})
+
+    def value(self, alpha, structure):
+        gain, discount = 2.0**structure - 1, 1 / np.log2(np.arange(len(alpha)) + 2)
+        ideal = (np.sort(gain)[::-1] * discount).sum()
+        if not ideal > 0:
+            return 0.0
+        if (alpha == alpha[0]).all():
+            return float(1 - gain.mean() * discount.sum() / ideal)
+        return float(1 - (gain[np.lexsort((-structure, -alpha))] * discount).sum() / ideal)
 
 
 @pytest.mark.parametrize("cls", SOUND, ids=lambda cls: cls.name)

@@ -57,7 +57,7 @@ def parameters_are_validated(subject: Subject) -> None:
     cls = type(subject.it)
     _refused(subject, {"no-such-parameter": 1}, "an unknown parameter is accepted")
     for name, field in cls.parameters().items():
-        if field.annotation is float:
+        if float in union_types(field.annotation):
             bound = "give it a bound or allow_inf_nan=False"
             _refused(subject, {name: math.nan}, f"parameter {name!r} accepts nan; {bound}")
 
@@ -96,8 +96,8 @@ FAR = 1e6
 CLOSE = 1e-6
 """Share of the range between a bound that must not be reached and the point that is tried."""
 
-MOST_COUNTED = 100
-"""Whole numbers are tried up to so much above their least value: they often count work."""
+MOST_COUNTED, FARTHEST_END = 100, 1000
+"""Whole numbers are tried up to so much above their least value, as they often count work; or up to a near end."""
 
 POINTS = (-10.0, -1.0, -0.5, -0.1, 0.0, 0.1, 0.25, 0.5, 0.9, 1.0, 2.0, 10.0, 100.0)
 """Tried where a range has no end, or is long."""
@@ -126,11 +126,11 @@ def _numbers(field: FieldInfo, *, whole: bool) -> list[Any]:
     low, high = bounds.get("ge", bounds.get("gt", -FAR)), bounds.get("le", bounds.get("lt", FAR))
     if whole:
         first = int(low) if {"ge", "gt"} & set(bounds) else -2
-        last = int(min(high, first + MOST_COUNTED))
-        return sorted({*range(first, min(first + 4, last + 1)), first + 9, last} & {*range(first, last + 1)})
+        last = int(high if high - first <= FARTHEST_END else first + MOST_COUNTED)
+        return sorted({*range(first, first + 4), first + 9, 0, (first + last) // 2, last} & {*range(first, last + 1)})
     span = high - low
     steps = [low + span * tenth / 10 for tenth in range(11)] if math.isfinite(span) else []
-    points = steps if span <= POINTS[-1] else [low, *POINTS, high]
+    points = steps if span <= POINTS[-1] else [low, *POINTS, *steps, high]
     ends = [low + CLOSE * min(span, 1.0)] * ("gt" in bounds) + [high - CLOSE * min(span, 1.0)] * ("lt" in bounds)
     unbounded = [math.inf] if not {"le", "lt"} & set(bounds) else []
     return [*sorted(x for x in {*points, *ends} if low <= x <= high), *unbounded]

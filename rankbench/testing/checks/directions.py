@@ -27,7 +27,7 @@ from rankbench.testing.check import (
     must_agree,
     relative_difference,
 )
-from rankbench.testing.judgment_samples import JudgmentSample, agreed, structures, unrefused
+from rankbench.testing.judgment_samples import JudgmentSample, agreed, structures, unnamed, unrefused
 
 LEVEL = 0.02
 """Differences of level items where votes are taken in a random order."""
@@ -49,25 +49,26 @@ def _lead(it: Aggregator, structure: NDArray[np.float64], better: int, worse: in
 def winners_are_first(subject: Subject) -> None:
     """Where all pairs are judged alike, an item that wins every judgment is first, and one that loses all is last.
 
-    ``winner-not-first`` declares otherwise.
+    The others stand in the order of their wins, and an item that no ballot names is not before the first of all
+    ballots. ``winner-not-first`` declares otherwise.
     """
     it = subject.it
     if subject.declares("winner-not-first"):
         raise CheckSkipped("it declares winner-not-first")
     orders = [*itertools.permutations(range(3)), (1, 0), (3, 0, 4, 1, 2), (6, 1, 7, 0, 3, 5, 2, 4)]
-    tried = [(order, judged) for order in orders for judged in agreed(it, order)]
+    tried = [(order, judged, subject.by_default) for order in orders for judged in agreed(it, order)]
+    tried += [(order, judged, False) for order in orders for judged in unnamed(it, order)]
     if not tried:
         raise CheckSkipped("the checks know no judgments for it")
-    for order, judged in tried:
-        pairs = [(order[0], order[-1])]
-        if subject.by_default:
-            pairs = [pair for item in order for pair in ((order[0], item), (item, order[-1]))]
+    for order, judged, whole in tried:
+        pairs = [*itertools.combinations(order, 2)] if whole else [(order[0], order[-1])]
         for method, structure in unrefused(it, judged):
             leads = [_lead(it, structure, *pair) for pair in pairs]
-            if min(leads) < -ROUNDING or (subject.by_default and not max(leads) > ROUNDING):
+            if min(leads) < -ROUNDING or (whole and not max(leads) > ROUNDING):
+                better, worse = pairs[int(np.argmin(leads))]
                 raise CheckFailed(
-                    f"{judged.label} is item {order[0]} of {judged.m}, and {method} gives {structure.tolist()}; "
-                    "where that is meant, declare winner-not-first"
+                    f"{judged.label} is item {order[0]} of {judged.m}, item {better} is ahead of {worse}, and {method} "
+                    f"gives {structure.tolist()}; where that is meant, declare winner-not-first"
                 )
     if isinstance(it, SequentialAggregator):
         _margins_are_odd(it, subject.by_default)
@@ -235,15 +236,18 @@ def _charged(it: Any, alpha: NDArray[np.float64], labels: NDArray[np.float64]) -
 
 @conformance_check("loss")
 def ties_are_not_better_than_chance(subject: Subject) -> None:
-    """Scores that all tie have no better value, over all numberings, than all orders of the items have on average."""
+    """Scores that tie, all or some, have no better value, over all numberings, than all orders have on average."""
     for grades in ((1.0, 0.0), (2.0, 1.0, 0.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0)):
         orders = [np.array(order, np.float64) for order in itertools.permutations(range(len(grades)))]
         labels = [np.array(one) for one in itertools.permutations(grades)]
-        tied = float(np.mean([_charged(subject.it, np.zeros(len(one)), one) for one in labels]))
+        some = [np.arange(len(grades)) < first for first in range(len(grades))]
+        values = {int(one.sum()): [_charged(subject.it, one * 1.0, own) for own in labels] for one in some}
+        first, tied = min(((at, float(np.mean(own))) for at, own in values.items()), key=lambda each: each[1])
         chance = float(np.mean([_charged(subject.it, alpha, labels[0]) for alpha in orders]))
         if tied < chance - ROUNDING * max(1.0, abs(chance)):
+            which = f"all but the first {first} tie" if first else "all tie"
             raise CheckFailed(
-                f"labels {list(grades)}: scores that all tie have the value {abs(tied):.6g}, better than "
+                f"labels {list(grades)}: scores that {which} have the value {abs(tied):.6g}, better than "
                 f"{abs(chance):.6g} of all orders on average: a contender that tells nothing apart would lead"
             )
 
