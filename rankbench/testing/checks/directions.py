@@ -240,8 +240,8 @@ def ties_are_not_better_than_chance(subject: Subject) -> None:
     for grades in ((1.0, 0.0), (2.0, 1.0, 0.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0)):
         orders = [np.array(order, np.float64) for order in itertools.permutations(range(len(grades)))]
         labels = [np.array(one) for one in itertools.permutations(grades)]
-        some = [np.arange(len(grades)) < first for first in range(len(grades))]
-        values = {int(one.sum()): [_charged(subject.it, one * 1.0, own) for own in labels] for one in some}
+        some = [(np.arange(len(grades)) < first).astype(np.float64) for first in range(len(grades))]
+        values = {int(one.sum()): [_charged(subject.it, one, own) for own in labels] for one in some}
         first, tied = min(((at, float(np.mean(own))) for at, own in values.items()), key=lambda each: each[1])
         chance = float(np.mean([_charged(subject.it, alpha, labels[0]) for alpha in orders]))
         if tied < chance - ROUNDING * max(1.0, abs(chance)):
