@@ -95,7 +95,7 @@ class Counter:
         """Return the sums over all chunks; errors as in `add`."""
         self.settle()
         if tables := only_tables(self.shares):
-            return tables[0].run(tables[1]).padded(m)
+            return tables[0].run(m, tables[1]).padded(m)
         cells = 3 if self.shares[0].tied else 2
         if self.rows < ROWS:
             return merged_runs([self.shares[0].run()], m, cells)

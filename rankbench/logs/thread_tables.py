@@ -122,19 +122,24 @@ class DenseTable:
             return self.sums
         return self.counts + 65536.0 * self.carry[:-1] if self.carry[-1] else self.counts
 
-    def run(self, other: DenseTable | None = None) -> SortedPairs:
-        """Return the sums of this table and perhaps of another one of its kind and size."""
+    def _of_items(self, m: int) -> NDArray[np.float64] | NDArray[np.uint16]:
+        """Return the sums of the first m items, flat."""
+        return self.sum().reshape(-1, self.m, self.m)[:, :m, :m].ravel()
+
+    def run(self, m: int, other: DenseTable | None = None) -> SortedPairs:
+        """Return the sums of m items of this table, and perhaps of another one of its kind and size."""
         from rankbench.logs.kernels.tables import gather
 
-        first = self.sum()
-        second = first[:0] if other is None else other.sum()
+        m = min(m, self.m)
+        first = self._of_items(m)
+        second = first[:0] if other is None else other._of_items(m)
         if first.dtype != second.dtype:
             first, second = first.astype(np.float64), second.astype(np.float64)
         # Room for all pairs: memory that is not written to is not taken.
-        pairs = self.m * (self.m - 1) // 2
-        starts = np.empty(self.m + 1, np.int64)
+        pairs = m * (m - 1) // 2
+        starts = np.empty(m + 1, np.int64)
         high, cells = np.empty(pairs + 1, np.int32), np.empty((pairs + 1, 3 if self.tied else 2))
-        gather(first, second, self.m, self.tied, starts, high, cells)
+        gather(first, second, m, self.tied, starts, high, cells)
         return SortedPairs(starts, high[: starts[-1]], cells[: starts[-1]])
 
 
@@ -221,7 +226,7 @@ class ThreadShare:
 
     def _put_away(self) -> None:
         if self.dense is not None:
-            self.done.append(self.dense.run())
+            self.done.append(self.dense.run(self.m))
             self.dense = None
 
     def run(self) -> SortedPairs:
