@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -127,7 +127,7 @@ class KnownFormat(Record):
             where, reason = first_problem(error)
             raise SpecError(f"{path}: {where}: {reason}") from error
 
-    @property
+    @cached_property
     def reading(self) -> Reading:
         """The meanings of its columns."""
         parts = {name: getattr(self, name) for name in Reading.model_fields if name in type(self).model_fields}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Literal
 
 import polars as pl
@@ -19,7 +20,8 @@ from rankbench.interfaces.table_check import RawTable, ReadTable
 from rankbench.plugin import manager
 
 
-def built_in() -> dict[str, TableKind]:
+@cache
+def built_in() -> Mapping[str, TableKind]:
     """Return the built-in kinds by name, also while plugins are loaded."""
     return {kind.name: kind() for kind in rankbench_register() if isinstance(kind, type)}
 
