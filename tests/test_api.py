@@ -89,6 +89,7 @@ def test_a_run_ends_in_leaderboard_rows_and_facts(reference: Path) -> None:
     assert means["k=inf"] < means["random"]
 
 
+@pytest.mark.full
 def test_resuming_changes_no_byte(suite: str, tmp_path: Path, reference: Path) -> None:
     rankbench.run(suite, out=tmp_path / "out", reps=1)
     assert contents(tmp_path / "out") != contents(reference)
@@ -101,6 +102,7 @@ def test_resuming_changes_no_byte(suite: str, tmp_path: Path, reference: Path) -
     assert contents(tmp_path / "out") == contents(reference)
 
 
+@pytest.mark.full
 def test_an_added_contender_changes_nobody_else(plain: str, tmp_path: Path, reference: Path) -> None:
     results = rankbench.run(plain, out=tmp_path / "out", extra=["erm:k=3,draws=400", "erm:aggregator=borda,draws=400"])
     rows = results.rows.filter(~pl.col("spec").is_in(["erm:k=3,draws=400", "erm:aggregator=borda,draws=400"]))
@@ -109,6 +111,7 @@ def test_an_added_contender_changes_nobody_else(plain: str, tmp_path: Path, refe
     assert rows.sort(rows.columns).equals(before.sort(before.columns))
 
 
+@pytest.mark.full
 def test_a_failing_contender_becomes_a_row_and_is_tried_again(
     suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -244,7 +244,7 @@ def test_a_weight_of_w_is_w_judgments(aggregator, sample, data):
         assert close(rows_of(aggregator, one) * found, expected)
 
 
-@pytest.mark.parametrize("aggregator", ON_BALLOTS, ids=str)
+@pytest.mark.parametrize("aggregator", part_of(ON_BALLOTS), ids=str)
 @given(sample=ballots(max_items=5), data=st.data())
 @examples(25)
 def test_a_ballot_of_weight_w_is_w_ballots(aggregator, sample, data):
@@ -273,7 +273,7 @@ def test_registered_once_under_their_names():
 REGISTERED = [a() for a in rankbench_register() if a.judgments == "comparisons" and not a.needs_truth]
 
 
-@pytest.mark.parametrize("aggregator", REGISTERED, ids=str)
+@pytest.mark.parametrize("aggregator", part_of(REGISTERED), ids=str)
 @given(sample=samples(max_items=6), data=st.data())
 @examples(15)
 def test_a_structure_is_that_of_the_plain_form(aggregator, sample, data):

@@ -81,6 +81,7 @@ def test_firths_scores_are_those_of_dense_inverses(seed: int, davidson: bool) ->
         np.testing.assert_allclose(found, method.from_counts(counts), atol=1e-5)
 
 
+@pytest.mark.full
 def test_a_core_of_estimates_moves_scores_by_little() -> None:
     """The one change of method: ranks before and after it correlate by .99 at least."""
     counts = sparse(3, 300, 3000)

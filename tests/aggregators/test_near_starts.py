@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from aggregator_samples import ballots, build, samples
-from amounts import examples
+from amounts import examples, part_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,7 +146,7 @@ def with_zeros(draw, rows):
     return np.array(keep), np.array(ties)
 
 
-@pytest.mark.parametrize("aggregator", [*OF_PAIRS, FromPlugin()], ids=str)
+@pytest.mark.parametrize("aggregator", part_of([*OF_PAIRS, FromPlugin()]), ids=str)
 @given(sample=samples(max_items=6, max_judgments=12), data=st.data())
 @examples(25)
 def test_judgments_of_weight_zero_have_no_effect(aggregator, sample, data):
@@ -186,7 +186,7 @@ def of_ballots(aggregator, orders, m):
     return structure_of(aggregator, implied_comparisons(orders), m)
 
 
-@pytest.mark.parametrize("aggregator", [cls() for cls in CLASSES], ids=str)
+@pytest.mark.parametrize("aggregator", part_of([cls() for cls in CLASSES]), ids=str)
 @given(sample=ballots(max_items=5, max_ballots=5), data=st.data())
 @examples(15)
 def test_ballots_of_weight_zero_have_no_effect(aggregator, sample, data):

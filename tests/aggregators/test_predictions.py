@@ -56,6 +56,7 @@ def prepared(folder: Path, protocol: OwnLog | OneStepAhead, frame: pl.DataFrame,
     return protocol.prepare(log_file(folder / "games.csv", columns=f"{sides},{columns}"), 0)
 
 
+@pytest.mark.full
 def test_one_step_ahead_the_loss_is_that_of_the_column(tmp_path: Path) -> None:
     made = prepared(tmp_path, OneStepAhead(), games(), "predictions=elo_prob1")
     (found,) = executed(made, ("predictions:column=elo_prob1",), ("log-loss", "disagreement")).values()
@@ -84,6 +85,7 @@ def test_held_out_the_loss_is_that_of_the_column(tmp_path: Path) -> None:
     assert 0 < found.losses[("three-outcome-loss", "heldout")][0] < np.log(3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("protocol", [OwnLog(), OneStepAhead()], ids=str)
 def test_covariates_are_fitted_as_without_predictions(protocol: OwnLog | OneStepAhead, tmp_path: Path) -> None:
     texts, control = ("bradley-terry", "bradley-terry:control=true"), with_told("", "control", "side")

@@ -40,6 +40,7 @@ def searched(counts: PairCounts, scores: np.ndarray, item: int, drop: float) -> 
     return [brentq(turned, *sorted((scores[item], scores[item] + far)), xtol=1e-6) for far in (-6, 6)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("seed", "n"), [(3, 3), (5, 8), (9, 60)])
 def test_ends_are_those_of_a_search(seed: int, n: int) -> None:
     counts = drawn(seed, n)
@@ -85,6 +86,7 @@ def test_ties_make_intervals_shorter() -> None:
     np.testing.assert_allclose(*ends, atol=1e-4)
 
 
+@pytest.mark.full
 def test_ends_exist_on_many_small_logs() -> None:
     """Logs of three to eight votes on five items, of which some never won or never lost."""
     for seed in range(60):

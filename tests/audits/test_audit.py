@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from amounts import part_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,7 @@ def audited() -> rankbench.Audit:
     return rankbench.audit(votes())
 
 
-@pytest.mark.parametrize("method", ["", "win-rate", "borda"])
+@pytest.mark.parametrize("method", part_of(["", "win-rate", "borda"]))
 def test_its_ranking_is_that_of_aggregate(method: str, audited: rankbench.Audit) -> None:
     found = rankbench.audit(votes(), method) if method else audited
     ranking = rankbench.aggregate(votes(), method, intervals="auto")
@@ -71,6 +72,7 @@ def test_a_score_table_is_read_without_what_is_left_out() -> None:
     assert rankbench.audit(both, **told, where="metric = 'f1'").data == {"systems": 3, "tasks": 3}
 
 
+@pytest.mark.full
 def test_columns_that_are_ignored_are_stated_and_may_still_matter() -> None:
     log = votes().with_columns(
         *(pl.Series(name, np.random.default_rng(at).integers(0, 9, 72)) for at, name in enumerate(("turns", "area")))
@@ -112,7 +114,7 @@ def test_other_tables_are_refused(log, error, words) -> None:
         rankbench.audit(log)
 
 
-@pytest.mark.parametrize("method", ["", "win-rate", "elo", "bradley-terry:penalty=none"])
+@pytest.mark.parametrize("method", part_of(["", "win-rate", "elo", "bradley-terry:penalty=none"]))
 @pytest.mark.parametrize(
     "log",
     [

@@ -62,6 +62,7 @@ def test_json_has_facts_and_rows(rankbench, log) -> None:
     assert found["data"]["votes"] == 36
 
 
+@pytest.mark.full
 def test_a_page_tells_what_fires_and_keeps_names_from_being_markup(rankbench, log, tmp_path) -> None:
     table = pl.DataFrame({"item": ["c|d"] * 13, "share": [0.5] * 13, "more": [None] * 13})
     probes = (Probe("one", "Is it <b>?", "it is", 0.001, table=table, level=0.05), Probe("two", "Why?", "so"))

@@ -65,6 +65,7 @@ def few_votes_of_the_first() -> st.SearchStrategy[tuple[list[int], list[int]]]:
     return st.tuples(st.tuples(st.integers(0, 5), st.integers(0, 5)), st.tuples(st.integers(1, 3), st.just(0)))
 
 
+@pytest.mark.full
 @examples(60)
 @given(few_votes_of_the_first())
 def test_leaders_of_few_votes_equal_brute_force(said: tuple[tuple[int, int], tuple[int, int]]) -> None:
@@ -161,6 +162,7 @@ def test_methods_without_a_proof_are_unknown() -> None:
     assert "two judges" in probes["fewest-judges"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", part_of(["mean-score", "mean-rank", "borda-count"], 2))
 def test_tasks_of_score_tables_equal_brute_force(method: str) -> None:
     rng, told = np.random.default_rng(11), "system=model,scores=t*"

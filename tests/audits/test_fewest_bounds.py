@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from amounts import part_of
 from scipy.optimize import minimize
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
@@ -62,7 +63,7 @@ def first_of(won: np.ndarray, *, firth: bool) -> int:
 
 
 @pytest.mark.parametrize("firth", [True, False])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", part_of(range(3)))
 def test_no_set_of_so_many_votes_changes_the_first_of_three(seed: int, *, firth: bool) -> None:
     rng = np.random.default_rng([20261126, seed])
     won = rng.integers(4, 16, (3, 3)) + np.array([[4], [2], [0]])

@@ -82,6 +82,7 @@ def test_votes_equal_brute_force(method: str) -> None:
     law()
 
 
+@pytest.mark.full
 @examples(200)
 @given(small_logs(most=16))
 def test_judges_of_win_rates_equal_brute_force(votes: Votes) -> None:
@@ -92,6 +93,7 @@ def test_judges_of_win_rates_equal_brute_force(votes: Votes) -> None:
     check(votes, votes.judges, found, first, "win-rate")
 
 
+@pytest.mark.full
 def test_bounds_hold_where_sets_are_too_many_to_enumerate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fewest_exact, "_SETS", 0)
     rng = np.random.default_rng(5)
@@ -138,6 +140,7 @@ def smallest_set(votes: Votes, units: np.ndarray, first: int, method: str) -> in
     return None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["borda", "win-rate"])
 @pytest.mark.parametrize("noun", ["votes", "judges"])
 def test_what_a_removal_cuts_off_does_not_count(method: str, noun: str) -> None:
@@ -175,6 +178,7 @@ def test_a_leader_without_votes_is_no_answer() -> None:
     assert found.answer == "no removal of votes changes the first place (proved)"
 
 
+@pytest.mark.full
 def test_rows_name_votes_of_several_weights() -> None:
     """Of votes with weights the rows to remove stand in the answer: without them the first place changes."""
     rows = [("a", "b", 1, 3), ("a", "b", 10, 1), ("b", "a", 8, 2), ("a", "c", 5, 9), ("c", "a", 1, 4), ("b", "c", 3, 5)]

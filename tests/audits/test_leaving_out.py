@@ -45,7 +45,7 @@ def largest_move(before: list[str], after: list[str]) -> int:
     return max(abs(before.index(item) - after.index(item)) for item in after)
 
 
-@pytest.mark.parametrize("noun", ["judge", "item", "category", "third"])
+@pytest.mark.parametrize("noun", part_of(["judge", "item", "category", "third"]))
 def test_changes_are_those_of_rankings_without(noun: str) -> None:
     log = small()
     probe: Probe = getattr(left_out, f"without_{noun}")(board(log))
@@ -69,6 +69,7 @@ def test_changes_are_those_of_rankings_without(noun: str) -> None:
     assert probe.table.height == {"judge": 6, "item": 6, "category": 3, "third": 3}[noun]
 
 
+@pytest.mark.full
 def test_a_clone_has_the_votes_of_its_item() -> None:
     log = small()
     probe = left_out.clones(board(log))
@@ -88,6 +89,7 @@ def test_no_clone_moves_others_in_a_tournament_by_margins() -> None:
     assert left_out.clones(board(log)).answer.startswith("no: ")
 
 
+@pytest.mark.full
 def test_columns_of_categories_are_those_with_few_whole_values() -> None:
     log = small().with_columns(
         pl.lit("one").alias("constant"),
@@ -104,6 +106,7 @@ def test_columns_of_categories_are_those_with_few_whole_values() -> None:
     np.testing.assert_array_equal(found["season"][0], np.arange(240) % 4)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("taste", "low", "high"), [(0.0, 0.0, 0.3), (0.5, 0.3, 0.7), (1.0, 0.7, 1.3)])
 def test_the_tastes_of_judges_are_estimated(taste: float, low: float, high: float) -> None:
     found = largest_misfits(board(votes(1, taste=taste, ties=0.4)))
@@ -111,6 +114,7 @@ def test_the_tastes_of_judges_are_estimated(taste: float, low: float, high: floa
     assert low <= found.taste <= high
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", part_of(["without-judge", "without-item", "without-category", "drift"], 3))
 def test_planted_faults_are_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tests = (left_out.without_judge, left_out.without_item, left_out.without_category, left_out.drifting)
@@ -128,6 +132,7 @@ def test_planted_faults_are_named(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert probe.facts[key] == value
 
 
+@pytest.mark.full
 def test_the_numbers_that_may_be_first_are_those_of_rankings_without() -> None:
     log = small()
     found = board(log)
@@ -141,6 +146,7 @@ def test_the_numbers_that_may_be_first_are_those_of_rankings_without() -> None:
         assert probe.answer.endswith(f"may be first ({whole} with it)")
 
 
+@pytest.mark.full
 def test_a_column_of_queries_divides_the_votes() -> None:
     log = small().with_columns(prompt=pl.Series([str(row % 4) for row in range(240)])).drop("query", strict=False)
     found = rankbench.audit(log, WIN_RATE, columns="query=prompt")
@@ -148,12 +154,14 @@ def test_a_column_of_queries_divides_the_votes() -> None:
     assert {"prompt 0", "prompt 1", "prompt 2", "prompt 3"} <= {*probe.table["left out"]}
 
 
+@pytest.mark.full
 def test_logs_that_lack_what_a_probe_needs_say_so() -> None:
     probes = {one.name: one for one in rankbench.audit(small().select("left", "right", "winner")).probes}
     for name in ("without-judge", "without-category", "without-third", "drift", "clustering"):
         assert (probes[name].answer[:9], probes[name].p) == ("not known", None)
 
 
+@pytest.mark.full
 def test_judges_who_agree_with_themselves_count_like_fewer_votes() -> None:
     log = votes(1, items=4, n=800, judges=20, taste=2.0)
     found = left_out.clustering(board(log, "bradley-terry:penalty=firth"))
@@ -163,7 +171,7 @@ def test_judges_who_agree_with_themselves_count_like_fewer_votes() -> None:
 
 
 @pytest.mark.parametrize("taste", [0.0, 0.5])
-@pytest.mark.parametrize("method", ["bradley-terry:penalty=firth", "win-rate"])
+@pytest.mark.parametrize("method", part_of(["bradley-terry:penalty=firth", "win-rate"]))
 def test_judges_differ_as_categories_do(taste: float, method: str) -> None:
     """The same question as ``--by judge --pool`` has the same answer."""
     log = votes(2, items=6, n=700, judges=12, taste=taste)
@@ -173,6 +181,7 @@ def test_judges_differ_as_categories_do(taste: float, method: str) -> None:
     assert (found.p <= 0.05) == ("differ between judges by more than chance explains" in found.answer)
 
 
+@pytest.mark.full
 def test_votes_of_weights_and_of_split_points_are_compared_with_votes_by_judge() -> None:
     """Weights that are all the same are no weights; a graded vote of two rows is one vote."""
     method = "bradley-terry:penalty=none,ridge=1"

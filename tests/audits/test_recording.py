@@ -48,6 +48,7 @@ def test_p_of_flips_is_that_of_a_sign_test() -> None:
     assert found.p == pytest.approx(2 * binom.sf(left - 1, changed, 0.5))
 
 
+@pytest.mark.full
 def test_covariates_are_taken_out_of_the_scores() -> None:
     """The second item is first by its length alone: log-odds are .6, .3 and 0, and 1.5 for each of length."""
     rng = np.random.default_rng(5)
@@ -85,6 +86,7 @@ def test_sides_name_a_judge_who_always_votes_left() -> None:
     assert "biased" not in recording.sides(board_of(log)).answer
 
 
+@pytest.mark.full
 def test_p_of_sides_is_that_of_all_signs_of_judges() -> None:
     log = both_orders(4, lead=0.2).with_columns(pl.col("judge").replace({f"j{k}": "j0" for k in (7, 8, 9)}))
     found = recording.sides(board_of(log))
@@ -136,6 +138,7 @@ def test_duplicates_and_names_are_those_of_describe() -> None:
     assert recording.names_alike(found).facts == {"alike": [["GPT-4", "gpt-4"]], "odd": []}
 
 
+@pytest.mark.full
 def test_aggregate_and_describe_count_votes_cast_again_as_the_audit_does() -> None:
     """A judge who is asked in both orders of sides votes twice, and not again."""
     rng = np.random.default_rng(5)
@@ -202,6 +205,7 @@ def test_effects_are_tested_as_control_does() -> None:
     assert found.fires
 
 
+@pytest.mark.full
 def test_sides_alone_are_tested_by_their_own_probe() -> None:
     found = {probe.name: probe for probe in rankbench.audit(PLANTED["sides"](1)).probes}
     assert found["covariates"].fires is None

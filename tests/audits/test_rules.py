@@ -29,6 +29,7 @@ def tau_b(one: np.ndarray, other: np.ndarray) -> float:
     return sum(a * b for a, b in pairs) / np.sqrt(level[0] * level[1])
 
 
+@pytest.mark.full
 def test_each_rule_ranks_as_aggregate_does() -> None:
     log = votes(3, items=6, n=300, ties=0.5)
     board = board_of(log)
@@ -80,6 +81,7 @@ def test_a_condorcet_winner_or_a_cycle_is_named() -> None:
         assert (facts["condorcet_winner"], facts["cycle"]) == (winner, named)
 
 
+@pytest.mark.full
 def test_opposed_rules_fire_and_rules_that_agree_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SIMULATED", 99)
     fires = module.rules(board_of(PLANTED["rules"](1), "bradley-terry:penalty=firth"))
@@ -89,6 +91,7 @@ def test_opposed_rules_fire_and_rules_that_agree_do_not(monkeypatch: pytest.Monk
     assert module.rules(board_of(clear, "elo")).p is None
 
 
+@pytest.mark.full
 def test_simulated_boards_keep_votes_and_follow_the_model() -> None:
     among = module._compared(board_of(votes(2, items=4, n=400, ties=0.5)))
     counts, chances, rng = among.counts, module._model(among), np.random.default_rng(0)
@@ -105,6 +108,7 @@ def test_simulated_boards_keep_votes_and_follow_the_model() -> None:
     assert np.log(chances / (1 - chances)) == pytest.approx(scores[counts.low] - scores[counts.high], abs=1e-6)
 
 
+@pytest.mark.full
 def test_votes_of_judges_with_tastes_count_for_fewer() -> None:
     shares = []
     for taste in (0.0, 2.0):
@@ -113,6 +117,7 @@ def test_votes_of_judges_with_tastes_count_for_fewer() -> None:
     assert shares[1] < 0.5 < shares[0] <= 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("judges", [0, 10])
 def test_what_a_vote_tells_is_that_of_a_vote_whatever_its_rows(judges: int) -> None:
     """A weight makes a vote heavier, a count makes it several, and a vote whose points are split has two rows."""

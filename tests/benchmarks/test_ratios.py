@@ -47,6 +47,7 @@ def made(rng: np.random.Generator, sds: np.ndarray, slower: float = 0.0) -> tupl
     return [ratios.Ratio(name, "peer", float(x), 0.001) for name, x in zip(NAMES, now, strict=True)], jobs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", [400, pytest.param(20_000, marks=pytest.mark.long)])
 def test_false_alarms_are_rare_and_regressions_found(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs vary by 2%, some benchmarks three times as much as others; no margin."""

@@ -139,6 +139,7 @@ def surrogate_least(name: str, mu: list[dict]) -> float:
     return float(linprog(costs, A_ub=rows, b_ub=-np.ones(len(mu)), bounds=free).fun)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "eps"),
     [
@@ -219,6 +220,7 @@ def test_no_law_is_below_the_calibration_function(name, noise):
             assert found.excess_bound(np.array([cone - star + 1e-6]))[0] >= true - 1e-9
 
 
+@pytest.mark.full
 @given(
     scores=st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=2, max_size=2),
     seed=st.integers(0, 1000),
@@ -276,6 +278,7 @@ def test_a_small_surrogate_excess_makes_a_small_true_excess(name, weights, score
         assert own >= delta - 1e-5 or true < eps + 1e-5
 
 
+@pytest.mark.full
 def test_9_is_a_step_function_of_one_law():
     """H(eps, mu) is the smallest surrogate excess of the orders whose true excess is eps or more."""
     found = rankbench.calibration("pairwise-logistic", mu=THEOREM_2)

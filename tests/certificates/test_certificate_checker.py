@@ -127,6 +127,7 @@ def survivors(content: dict, count: int, seed: int) -> int:
     return accepted
 
 
+@pytest.mark.full
 def test_alterations_that_make_the_claim_false_are_refused(violation):
     survivors(violation, 300, 1)
     survivors(rankbench.certify("pairwise-squared-hinge:form=margin", mu=THEOREM_3).content, 200, 2)

@@ -70,6 +70,7 @@ def test_expressions_that_would_take_long_are_refused(violation, expression):
     refused(changed(violation, {**THEIRS, "phis": [{"expression": expression, "infimum": "0"}]}))
 
 
+@pytest.mark.full
 def test_denominators_that_grow_are_rejected(violation):
     rng = random.Random(1)
 

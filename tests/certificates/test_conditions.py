@@ -284,6 +284,7 @@ def test_coercive_risks_grow_in_every_direction():
     assert np.abs(minimize(lambda a: float_risk(inside)(a)[0], np.zeros(3)).x).max() < 5
 
 
+@pytest.mark.full
 def test_a_surrogate_is_told_which_condition_it_fails():
     theirs, rising = of_phi(KINKED), of_phi(ConvexPhi.polynomial(0, 1, 1))
     assert [why.partition(":")[0] for why in failing(theirs)] == ["Assumption A fails", "phi has a kink at 0"]

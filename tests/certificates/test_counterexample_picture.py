@@ -14,6 +14,7 @@ from rankbench.certificates.picture import draw_counterexample, order_risks
 from rankbench.cli import main
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["pairwise-logistic", "pairwise-hinge"])
 def test_it_shows_the_risks_of_every_order(name):
     certificate = rankbench.certify(name, mu=THEOREM_2)
@@ -61,6 +62,7 @@ def test_orders_without_bars_are_counted():
     assert "and 17 more; the surrogate prefers" in text
 
 
+@pytest.mark.full
 def test_an_equality_is_not_called_a_preference():
     text = draw_counterexample(rankbench.certify("pairwise-hinge", mu=THEOREM_2))["svg"].decode()
     assert "and as small at wrong orders" in text
@@ -75,6 +77,7 @@ def test_scores_are_told_in_decimals():
     assert [shown(Fraction(*pair)) for pair in pairs] == told
 
 
+@pytest.mark.full
 def test_the_command_draws(tmp_path):
     picture = tmp_path / "p.svg"
     done = CliRunner().invoke(main, ["certify", "pairwise-squared", "--picture", str(picture)])

@@ -164,6 +164,7 @@ def test_what_time_does_not_suffice_for_is_left():
     assert not check(certificate.to_bytes()).proved
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("aggregator", [None, "difference-graph"])
 def test_with_cycles_no_hinge_is_consistent(aggregator):
     verdict = rankbench.certify("pairwise-hinge", aggregator=aggregator, noise="any").verdict

@@ -99,6 +99,7 @@ def classes_and_single_laws_agree(count: int, seed: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [25, pytest.param(400, marks=pytest.mark.long)])
 def test_what_is_decided_of_a_class_holds_for_its_laws(count):
     assert set(classes_and_single_laws_agree(count, 5)) == {"violates", "consistent"}

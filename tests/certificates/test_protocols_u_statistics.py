@@ -254,6 +254,7 @@ CELLS = {
 }
 
 
+@pytest.mark.full
 def test_repair_on_the_papers_populations(prepared):
     """With many votes: (12) misorders items 2 and 3, which costs their weight; (23) and linear do not."""
     rows = {cell: one.losses["excess", "design"] for cell, one in ran(prepared, CELLS, n=30_000).items()}

@@ -56,6 +56,7 @@ def test_the_search_finds_that_squares_on_the_difference_graph_fail_on_four_item
     assert turned_by_least_squares(found.law)
 
 
+@pytest.mark.full
 def test_a_violation_of_three_items_is_tried_on_four():
     certificate = rankbench.certify("regression", items=4, laws=24)
     assert certificate.verdict == "VIOLATION"

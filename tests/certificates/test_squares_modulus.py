@@ -31,6 +31,7 @@ def test_28_has_a_quadratic_calibration_function():
     np.testing.assert_allclose(np.array(found.lower, dtype=float), formula, rtol=1e-5)  # discounts have 6 decimals
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("items", part_of([3, 4], 2))
 def test_linear_has_a_quadratic_calibration_function_in_low_noise(items):
     """3 eps^2 / (2 (m^2 - 1)): attained, and no law of random ones is below it."""
@@ -83,6 +84,7 @@ def least_square_excess(targets: np.ndarray, factor: float, gaps: dict, cells: l
     return min(found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("noise", ["low", "dag"])
 def test_linear_has_the_least_excess_that_scipy_finds(noise):
     """Quadratic programs over weights of six votes and scores, one for each polyhedron and wrong order."""

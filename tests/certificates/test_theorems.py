@@ -201,6 +201,7 @@ def test_gains_without_bounds_are_none_of_lemma_1():
     assert max(s.max() for _, s in law) > 4
 
 
+@pytest.mark.full
 def test_laws_of_scores_that_are_no_product_are_not_independent():
     law = [{"weight": "1/2", "structure": ["1", "0"]}, {"weight": "1/2", "structure": ["0", "1"]}]
     with pytest.raises(InputError, match=r"scores \(1, 0\) have probability 1/2, not 1/4"):

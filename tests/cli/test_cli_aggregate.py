@@ -29,6 +29,7 @@ def log(tmp_path: Path) -> str:
     return str(written(tmp_path / "votes.csv", VOTES))
 
 
+@pytest.mark.full
 def test_every_form_of_json_holds_the_reading(rankbench, tmp_path: Path) -> None:
     games = [("ab", "bc", "ca", "ba")[at % 4] for at in range(60)]
     rows = "".join(f"{x},{y},{(x, y)[at % 3 == 0]},{at // 20},en\n" for at, (x, y) in enumerate(games))
@@ -318,6 +319,7 @@ def test_without_intervals_places_are_called_places(rankbench, rows, on_sides: s
     assert {"place_low", "unadjusted_place_low"} <= set(found[0])
 
 
+@pytest.mark.full
 def test_effects_in_every_format(rankbench, rows, on_sides: str, tmp_path: Path) -> None:
     record = json.loads(rankbench("aggregate", on_sides, *CONTROL, "--effects", "--json").stdout)
     found = rows(on_sides, *CONTROL, "--effects")
@@ -358,6 +360,7 @@ def test_a_pooled_table_and_what_is_said_of_it(rankbench, by_kind: str) -> None:
     assert "standard deviation of " in done.stderr
 
 
+@pytest.mark.full
 def test_pooled_files(rankbench, rows, by_kind: str, tmp_path: Path) -> None:
     pooled = rows(by_kind, "--by", "kind", "--pool")
     assert list(pooled[0])[:5] == ["query", "item", "score", "rank_low", "rank_high"]

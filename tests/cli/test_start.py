@@ -63,6 +63,7 @@ def test_a_full_standard_output_is_said_in_a_line(arguments: list[str]) -> None:
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("arguments", part_of([["list"], ["--help"], ["list", "--json"]]))
 def test_a_closed_pipe_is_no_failure(arguments: list[str]) -> None:
     """Exit code 1 would tell a gate that something is worse."""

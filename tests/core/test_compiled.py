@@ -128,6 +128,7 @@ def without_files_kept(module: Path, cache: Path, program: str) -> None:
     assert not list(module.rglob("*.nb?"))
 
 
+@pytest.mark.full
 def test_without_any_folder_functions_are_compiled_all_the_same(module: Path, tmp_path: Path) -> None:
     """Neither the cache folder nor the one for temporary files is a folder: nothing is kept, nor beside the sources."""
     (tmp_path / "file").write_text("")

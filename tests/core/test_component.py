@@ -58,6 +58,7 @@ any_text = st.one_of(st.text(max_size=20), st.text(alphabet=st.characters(), max
 any_float = st.floats(allow_nan=False)
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(
     st.fixed_dictionaries(

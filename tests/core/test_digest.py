@@ -48,6 +48,7 @@ def append(path: Path, text: str = "\n# changed\n") -> None:
     path.write_text(path.read_text() + text)
 
 
+@pytest.mark.full
 def test_an_edited_or_added_helper_changes_it_and_taking_it_back_restores_it(taken):
     before = taken()
     assert taken() == before
@@ -116,6 +117,7 @@ def test_what_counts_imports_nothing_else_that_computes():
     assert {name for name in found if MODULES[name] not in counted} == {f"rankbench.{name}" for name in RECORDS}
 
 
+@pytest.mark.full
 def test_a_switch_of_the_machine_code_changes_it(taken):
     assert taken(NUMBA_CPU_NAME="generic") != taken()
 
@@ -132,6 +134,7 @@ def plugin(site: Path, *requires: str) -> Path:
     return package
 
 
+@pytest.mark.full
 def test_plugins_and_their_helpers_are_in_their_own_without_being_imported(taken):
     ours, without = taken(), taken("plugins")
     package = plugin(taken.site)
@@ -164,6 +167,7 @@ def test_extension_modules_and_data_of_plugins_are_part_of_it(taken):
     assert taken("plugins") == seen[-1]
 
 
+@pytest.mark.full
 def test_what_a_plugin_requires_is_part_of_it_by_version(taken):
     plugin(taken.site, "some-solver>=1; python_version>'3'")
     missing = taken("plugins")

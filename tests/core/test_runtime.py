@@ -170,6 +170,7 @@ print(json.dumps([blocks, own, os.environ["OMP_NUM_THREADS"]]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(available_cores() < 2, reason="one processor: BLAS has one thread anyway")
 def test_blocks_compute_with_one_thread_whatever_the_user_set():
     """The first block, too, in which SciPy's BLAS is loaded; afterwards the user's setting is back."""

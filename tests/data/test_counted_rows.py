@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import trials
+from amounts import part_of, trials
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,7 +78,7 @@ def test_counts_beside_two_sides_in_csv_and_parquet(tmp_path: Path) -> None:
         assert dict(found.select("item", "score").rows()) == pytest.approx({"y": expected, "x": -expected})
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", part_of(["csv", "parquet"]))
 @pytest.mark.parametrize("name", ["count", "weight"])
 def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, ending: str, tmp_path: Path) -> None:
     log = log.with_columns(count=pl.Series([0, *log["count"][1:]])).rename({"count": name})
@@ -248,6 +248,7 @@ def drawn(rng: np.random.Generator, pairs: np.ndarray, spread: float) -> pl.Data
     return pl.DataFrame({"winner": winner, "loser": loser, "first": rng.random(len(pairs)) < 0.5})
 
 
+@pytest.mark.full
 def test_sides_drawn_by_lot_are_seldom_taken_for_mirrored_ones() -> None:
     """In one log of a hundred at most: a binomial of that chance is larger than the bound once in a thousand tests."""
     rng = np.random.default_rng(20261126)

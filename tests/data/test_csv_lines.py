@@ -218,7 +218,7 @@ def test_a_wrong_row_of_utf_16_has_its_place(tmp_path: Path) -> None:
         ("utf-32", "it is UTF-32", ""),
     ],
 )
-@pytest.mark.parametrize("ending", ["csv", "ndjson", "json"])
+@pytest.mark.parametrize("ending", part_of(["csv", "ndjson", "json"]))
 def test_another_encoding_is_named_with_the_command_that_converts_it(
     tmp_path: Path, encoding: str, said: str, word: str, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,7 +273,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("ending", TEXTS)
-@pytest.mark.parametrize("packing", [*PACKED, "zip"])
+@pytest.mark.parametrize("packing", part_of([*PACKED, "zip"], 3))
 def test_a_compressed_file_is_the_plain_one(tmp_path: Path, ending: str, packing: str) -> None:
     plain = written(tmp_path / f"votes.{ending}", TEXTS[ending])
     data = plain.read_bytes()

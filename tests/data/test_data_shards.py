@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from counted_logs import count_log
 from data_files import stored, written
 from drawn_votes import two_items
@@ -258,7 +258,7 @@ def test_scanning_collects_facts_alone(tmp_path: Path, heights: list[int], name:
 
 
 @pytest.mark.parametrize("sides", [False, True])
-@pytest.mark.parametrize("name", ["votes.parquet", "votes.csv"])
+@pytest.mark.parametrize("name", part_of(["votes.parquet", "votes.csv"]))
 def test_partitioning_collects_no_table(tmp_path: Path, heights: list[int], name: str, sides: bool) -> None:
     convert(votes(tmp_path / name, sides=sides), tmp_path / "shards", shards=4)
     assert max(heights, default=0) <= SAMPLED

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import part_of
 
 import rankbench
 import rankbench.data
@@ -153,12 +154,12 @@ def read_as(path: Path) -> str:
 READ = [name for name, entry in FORMATS.items() if "refuse" not in entry]
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", part_of(READ))
 def test_an_example_is_read_by_its_format_alone(name: str, tmp_path: Path) -> None:
     assert read_as(written(name, "example", tmp_path)) == name
 
 
-@pytest.mark.parametrize("name", [name for name in READ if "scores" in FORMATS[name]["example"]])
+@pytest.mark.parametrize("name", part_of([name for name in READ if "scores" in FORMATS[name]["example"]]))
 def test_an_example_is_read_rightly(name: str, tmp_path: Path) -> None:
     # Right answers are means, or come from an own fit of Firth's penalized likelihood by scipy, to four digits.
     path, right = written(name, "example", tmp_path), FORMATS[name]["example"]["scores"]
@@ -168,7 +169,7 @@ def test_an_example_is_read_rightly(name: str, tmp_path: Path) -> None:
     assert dict(found.iter_rows()) == pytest.approx(right, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", part_of(FORMATS))
 def test_a_look_alike_is_not_read(name: str, tmp_path: Path) -> None:
     assert read_as(written(name, "unlike", tmp_path)) != name
 

@@ -97,6 +97,7 @@ def test_what_is_wrong_has_its_row_or_its_session(tmp_path: Path, rows: list[str
     assert not said.startswith(":") or str(caught.value).startswith(f"{path}{said}")
 
 
+@pytest.mark.full
 @examples(60)
 @given(
     st.dictionaries(

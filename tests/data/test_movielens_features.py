@@ -74,6 +74,7 @@ def features_of(ratings, *arguments, neighbors):
     return raw_features(ratings, rated_features(ratings, *arguments, neighbors=neighbors))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("leakage", part_of(["crossfit", "loo", "insample"], 2))
 def test_equals_the_definition(ratings, leakage):
     folds = folds_of(ratings, 1)

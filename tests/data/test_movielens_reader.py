@@ -178,6 +178,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "football.py"
 SHIPPED = cards_folder() / "international-results" / "results.parquet"
 
 
+@pytest.mark.full
 def test_the_log_keeps_times_sides_ties_and_what_else_is_known_of_a_match() -> None:
     rows = pl.read_parquet(SHIPPED)
     names = ("date", "home_team", "away_team", "home_score", "away_score", "tournament", "city", "country", "neutral")

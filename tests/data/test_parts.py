@@ -74,7 +74,7 @@ def csv(folder: Path, frame: pl.DataFrame) -> None:
 FOLDERS = {"spark": spark, "dask": dask, "polars": polars, "hive": hive, "csv": csv}
 
 
-@pytest.mark.parametrize("tool", FOLDERS)
+@pytest.mark.parametrize("tool", part_of(FOLDERS, 3))
 def test_a_folder_is_the_log_that_one_file_is(tmp_path: Path, tool: str) -> None:
     frame = votes()
     frame.write_parquet(tmp_path / "votes.parquet")
@@ -173,6 +173,7 @@ def test_what_is_piped_in_is_a_log(tmp_path: Path, ending: str) -> None:
     assert not list(temporary.glob("rankbench-*"))
 
 
+@pytest.mark.full
 def test_nothing_piped_in_is_an_error(tmp_path: Path) -> None:
     done = subprocess.run([*PROGRAM, "aggregate", "-"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert done.returncode == 2

@@ -123,6 +123,7 @@ def test_rankings_in_three_forms(form: str) -> None:
     assert frame["weight"].to_list() == [2.0, 1.0, 0.5]
 
 
+@pytest.mark.full
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_places_in_rows_and_in_columns_are_the_same_ballots(places: list[list[int]]) -> None:
     wide = csv_table("j,a,b,c", *(f"j{at},{','.join(map(str, row))}" for at, row in enumerate(places)))

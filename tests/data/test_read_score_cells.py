@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from amounts import part_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,7 +133,7 @@ MEAN = "who,mean,t,u,v\na,61.3,91.2,62.4,30.3\nb,63.9,70.5,80.1,41.1\nc,46.7,50.
 
 @pytest.mark.parametrize(
     ("table", "columns", "code", "answer", "words"),
-    [
+    part_of([
         (WIDE.format("-1", "5"), "system=who,scores=*", "code", "", "missing=-1"),
         (WIDE.format("-1", "5"), "system=who,scores=*", "code", "", "missing="),
         (WIDE.format(".1", "999"), "system=who,scores=*", "code", "", "missing=999"),
@@ -164,7 +165,7 @@ MEAN = "who,mean,t,u,v\na,61.3,91.2,62.4,30.3\nb,63.9,70.5,80.1,41.1\nc,46.7,50.
         ("who,t,u,licence\na,.5,.6,MIT\nb,.7,.4,BSD", "system=who,scores=*", "number", "ignore=licence", ""),
         ("who,t,u\na,,.6\nb,-,.4", "system=who,scores=*", "blank", "ignore=t", ""),
         ("who,t,u\nNA,1.5,.6\nb,1,.4", "system=who,scores=*", "blank", "", "missing=NA"),
-    ],
+    ], 3),
 )  # fmt: skip
 def test_doubts_are_asked_and_options_answer_them(table: str, columns: str, code: str, answer: str, words: str) -> None:
     assert asked(table, columns).code == code

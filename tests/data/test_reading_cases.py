@@ -149,7 +149,7 @@ def test_lines_that_are_offered_are_python(name: str, tmp_path: Path) -> None:
         ast.parse(f"aggregate(log, {keywords})")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", part_of(CASES))
 def test_a_file_is_read_rightly_or_asked_about(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     assert ("asks" in case) != ("source" in case)

@@ -197,7 +197,7 @@ def test_a_name_is_not_longer_than_ten_thousand_characters(frame: dict[str, list
         ([1e16, 1.0, 1.0], "range from 1 to 1e\\+16"),
     ],
 )
-@pytest.mark.parametrize("method", ["bradley-terry", "win-rate", "elo"])
+@pytest.mark.parametrize("method", part_of(["bradley-terry", "win-rate", "elo"]))
 def test_weights_whose_sums_go_wrong_are_refused(weights: list[float], message: str, method: str) -> None:
     votes = pl.DataFrame(
         {"query_id": ["q"] * 3, "winner": ["a", "b", "a"], "loser": ["b", "c", "c"], "weight": weights}
@@ -266,13 +266,14 @@ def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
         assert [left.name for left in folder.iterdir()] == [path.name], command
 
 
-@pytest.mark.parametrize(("made", "ending"), part_of(itertools.product(SAID, ["csv", "ndjson", "parquet"])))
+@pytest.mark.parametrize(("made", "ending"), part_of(itertools.product(SAID, ["csv", "ndjson", "parquet"]), 9))
 def test_of_judgments(tmp_path: Path, made: Callable[[], pl.DataFrame], ending: str) -> None:
     path = stored(made(), tmp_path / f"log.{ending}")
     rows, said = SAID[made]
     refused(path, rows + (ending == "csv"), said, ranked=True)
 
 
+@pytest.mark.full
 def test_of_items(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     lines = [f"{at % 3} qid:{at // 10} 1:{at % 7} 2:0.5" for at in range(LINES - 1)]

@@ -35,6 +35,7 @@ def share_of_ten(queries: Queries) -> float:
     return float(eigen[:10].sum() / eigen.sum())
 
 
+@pytest.mark.full
 def test_sizes_and_labels(queries: Queries) -> None:
     sizes = queries.sizes
     assert sizes.min() >= 10

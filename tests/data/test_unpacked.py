@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from amounts import part_of
 from data_files import rejected, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -63,7 +64,7 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("packing", part_of(PACKINGS))
 def test_a_line_without_an_end_is_refused_before_it_is_unpacked(
     tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +100,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in kB on Linux alone")
 def test_four_gigabytes_of_zeros_in_zstandard_are_refused(tmp_path: Path) -> None:
     # RFC 8878: a window of 1 MB, and blocks (type 1) that say one byte 131,072 times.
@@ -112,6 +114,7 @@ def test_four_gigabytes_of_zeros_in_zstandard_are_refused(tmp_path: Path) -> Non
     assert int(most) < 500_000
 
 
+@pytest.mark.full
 def test_rows_of_an_array_are_read_one_by_one(tmp_path: Path) -> None:
     row = b'{"winner": "a", "loser": "b"}'
     path = written(tmp_path / "votes.json.gz", gzip.compress(b"[" + row + (b"," + row) * 150_000 + b"]"))
@@ -216,6 +219,7 @@ def test_streams_one_after_the_other_and_their_padding(tmp_path: Path) -> None:
             rankbench.scan(path).collect()
 
 
+@pytest.mark.full
 def test_a_table_of_too_many_columns_is_refused(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range((1 << 17) + 1)]
     ndjson = json.dumps(dict.fromkeys(names, 1))

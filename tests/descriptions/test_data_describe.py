@@ -8,6 +8,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
+from amounts import part_of
 from data_files import stored
 from data_paths import needs
 
@@ -122,13 +123,15 @@ def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, j
 
 @pytest.mark.parametrize(
     "judges",
-    [
-        pl.Series([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 2)]),
-        pl.Series([False, True, True]),
-        pl.Series(["1.50", "2.50", "2.50"]).cast(pl.Decimal(10, 2)),
-        pl.Series([-7, 2**40, 2**40]),
-        pl.Series(["u", "v", "v"], dtype=pl.Categorical),
-    ],
+    part_of(
+        [
+            pl.Series([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 2)]),
+            pl.Series([False, True, True]),
+            pl.Series(["1.50", "2.50", "2.50"]).cast(pl.Decimal(10, 2)),
+            pl.Series([-7, 2**40, 2**40]),
+            pl.Series(["u", "v", "v"], dtype=pl.Categorical),
+        ]
+    ),
 )
 def test_judges_that_convert_to_names_are_taken_by_all_that_read_a_log(tmp_path, judges):
     path = judged(tmp_path, judges)

@@ -96,7 +96,8 @@ class Last(rankbench.ComparisonAggregator):
 
 @pytest.mark.parametrize("method", ["elo", "last"])
 @pytest.mark.parametrize(
-    "asked", [{}, {"by": "query"}, *({"intervals": kind, "replicates": 20} for kind in ("bootstrap", "judges"))]
+    "asked",
+    part_of([{}, {"by": "query"}, *({"intervals": kind, "replicates": 20} for kind in ("bootstrap", "judges"))], 2),
 )
 def test_the_order_of_time_counts_and_that_of_rows_does_not(monkeypatch, method: str, asked: dict[str, object]) -> None:
     if method == "last":
@@ -112,6 +113,7 @@ def test_the_order_of_time_counts_and_that_of_rows_does_not(monkeypatch, method:
     assert not rankbench.aggregate(other, method, **asked).table.equals(expected.table)
 
 
+@pytest.mark.full
 def test_without_a_time_the_order_of_the_file_is_taken_and_a_note_says_so() -> None:
     log = timed().drop("time")
     said = "the log does not say when votes were cast: methods that go by the order of votes take the file's order"
@@ -214,6 +216,7 @@ NULLS = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("null", part_of(NULLS), ids=str)
 def test_few_logs_without_drift_name_an_item(null: Null) -> None:
     count = trials(400)

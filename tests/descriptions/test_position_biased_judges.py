@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from amounts import part_of
 from numpy.typing import NDArray
 from scipy.stats import beta, betabinom, binom, norm, t
 
@@ -41,7 +42,7 @@ def errors(seed: int, logs: int, judges: int, votes: int | None, share: float, s
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])
-@pytest.mark.parametrize("judges", [3, 4, 20])
+@pytest.mark.parametrize("judges", part_of([3, 4, 20]))
 def test_honest_logs_accuse_nobody(judges: int, spread: float) -> None:
     times = sum(errors(1, 60, judges, votes, share, spread) for votes in (20, 200, None) for share in (0.5, 0.8))
     assert not too_often(times, 360)
@@ -60,16 +61,18 @@ def test_at_most_one_honest_log_in_twenty_accuses_anybody(
 
 @pytest.mark.parametrize(
     ("innocents", "votes", "share", "spammers", "cast", "left"),
-    [
-        # Three innocents beside one who cast most of the votes: the share of all votes is the spammer's.
-        (3, 100, 0.5, 1, 1000, 0.98),
-        (3, 100, 0.5, 1, 100, 1.0),
-        (3, 60, 0.55, 1, 60, 0.0),
-        (9, 30, 0.5, 1, 30, 1.0),
-        # Several do not hide one another.
-        (20, 30, 0.5, 2, 40, 0.97),
-        (40, 50, 0.6, 8, 50, 1.0),
-    ],
+    part_of(
+        [
+            # Three innocents beside one who cast most of the votes: the share of all votes is the spammer's.
+            (3, 100, 0.5, 1, 1000, 0.98),
+            (3, 100, 0.5, 1, 100, 1.0),
+            (3, 60, 0.55, 1, 60, 0.0),
+            (9, 30, 0.5, 1, 30, 1.0),
+            # Several do not hide one another.
+            (20, 30, 0.5, 2, 40, 0.97),
+            (40, 50, 0.6, 8, 50, 1.0),
+        ]
+    ),
 )
 def test_a_spammer_is_found_and_innocents_beside_it_are_not(
     innocents: int, votes: int, share: float, spammers: int, cast: int, left: float

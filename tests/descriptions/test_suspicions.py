@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from drawn_votes import DrawnVotes, named, two_items
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,7 +206,7 @@ def test_judges_who_agree_by_chance_make_no_interval_of_width_zero() -> None:
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 10])
+@pytest.mark.parametrize("count", part_of([2, 3, 4, 5, 7, 10]))
 def test_honest_logs_of_few_judges_have_no_preferred_side(count: int, spread: float) -> None:
     """Judges with equal numbers of votes, or log-normal ones, of shares that vary around one half."""
     rng = np.random.default_rng([7, count, int(100 * spread)])

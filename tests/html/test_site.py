@@ -45,6 +45,7 @@ def test_a_folder_with_one_text_is_a_page_of_it(tmp_path: Path) -> None:
     assert words.startswith("# Audit of votes")
 
 
+@pytest.mark.full
 def test_a_folder_with_one_page_of_a_ranking_is_in_the_index(pages: dict[str, Path], tmp_path: Path) -> None:
     folder = tmp_path / "votes"
     folder.mkdir()

@@ -117,6 +117,7 @@ def differing(folder: Path) -> list[str]:
     return [one.file for one in verify_files(folder).differences if one.file != "run.json"]
 
 
+@pytest.mark.full
 def test_verify_finds_what_was_edited_but_no_picture(tmp_path: Path) -> None:
     folder = reported(tmp_path / "run")
     path = folder / "leaderboard.html"
@@ -353,6 +354,7 @@ def test_works_of_one_label_are_all_cited() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.full
 def test_a_page_of_a_published_folder_needs_no_rows(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing, "LARGEST", 0)
     ended = shutil.copytree(run, tmp_path / "run")

@@ -32,6 +32,7 @@ votes = st.tuples(st.permutations(range(M)), st.sampled_from([0.0, 0.1, 0.7, 1.0
 )
 
 
+@pytest.mark.full
 @given(rows=st.lists(votes, min_size=1, max_size=30), ties=st.booleans())
 def test_sums_are_those_of_a_dictionary_in_the_order_of_the_votes(
     rows: list[tuple[int, int, float, bool]], ties: bool

@@ -41,6 +41,7 @@ def made() -> tuple[Any, Any]:
     return half, both
 
 
+@pytest.mark.full
 def test_what_a_compiled_function_calls_is_compiled_for_what_is_declared() -> None:
     half, both = made()
     assert both(np.ones(4)) == 4.5

@@ -90,7 +90,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("asked", part_of(ASKED, 3), ids=str)
 def test_rankings_are_those_of_as_many_votes(asked: dict[str, Any]) -> None:
     @examples(24)
     @given(logs())
@@ -116,6 +116,7 @@ def test_histories_are_those_of_as_many_votes() -> None:
     assert found.table.equals(each.table)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", part_of(["win-rate", ""]))
 def test_audits_are_those_of_as_many_votes(method: str) -> None:
     rng = np.random.default_rng(2)
@@ -126,6 +127,7 @@ def test_audits_are_those_of_as_many_votes(method: str) -> None:
         assert outcome(rankbench.audit, log, method=method) == outcome(rankbench.audit, expanded(log), method=method)
 
 
+@pytest.mark.full
 def test_the_audit_of_citations_counts_votes() -> None:
     """109 of 3,727 votes, and as few more on the best pairs as `expanded` needs."""
     found = {probe.name: probe for probe in rankbench.audit(CITATIONS).probes}
@@ -134,6 +136,7 @@ def test_the_audit_of_citations_counts_votes() -> None:
     assert found["more-votes"].answer == "R and B are separated at 80% power already"
 
 
+@pytest.mark.full
 @examples(24)
 @given(logs())
 def test_descriptions_are_those_of_as_many_votes(log: pl.DataFrame) -> None:
@@ -141,7 +144,7 @@ def test_descriptions_are_those_of_as_many_votes(log: pl.DataFrame) -> None:
     assert found == each
 
 
-@pytest.mark.parametrize("kind", ["judge", "pair", "vote", "time"])
+@pytest.mark.parametrize("kind", part_of(["judge", "pair", "vote", "time"]))
 def test_folds_are_those_of_as_many_votes(kind: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     one = rng.integers(0, 5, 80)
@@ -165,6 +168,7 @@ def test_folds_are_those_of_as_many_votes(kind: Any, tmp_path: Path) -> None:
 BALLOTS = pl.DataFrame({"ranking": ['["a", "b", "c"]', '["b", ["a", "c"]]', '["c", "a"]'], "count": [5, 7, 2]})
 
 
+@pytest.mark.full
 def test_ballots_are_as_many_as_voters(tmp_path: Path) -> None:
     for asked in ({}, {"method": "borda"}, {"intervals": "bootstrap", "replicates": 50}, {"min_votes": 3}):
         found, each = (outcome(rankbench.aggregate, log, **asked) for log in (BALLOTS, expanded(BALLOTS)))
@@ -195,6 +199,7 @@ def test_files_and_shards_are_counted_alike(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found.data.weights, single.data.weights)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_counts_of_billions_are_summed_and_not_held(ending: str, tmp_path: Path) -> None:
     """Firth's penalty is half a win each way between two items; a win of n has the variance 1 / (n p (1 - p))."""

@@ -267,7 +267,7 @@ def test_a_run_belongs_to_its_filter(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "rows are left: where lang" in (first / "leaderboard.md").read_text()
 
 
-@pytest.mark.parametrize("command", ["aggregate", "data describe", "aggregate --over time", "audit"])
+@pytest.mark.parametrize("command", part_of(["aggregate", "data describe", "aggregate --over time", "audit"], 3))
 def test_commands_take_filters(command: str, tmp_path: Path) -> None:
     frame = log().with_columns(time=pl.int_range(pl.len()) // 60)
     path = stored(frame, tmp_path / "votes.csv")

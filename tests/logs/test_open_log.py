@@ -55,6 +55,7 @@ def sha256_in(*words: str) -> object:
     return json.loads(result.stdout)["data"]["sha256"]
 
 
+@pytest.mark.full
 def test_answers_have_the_digest_of_what_was_opened_whatever_it_is_called(judged: Path) -> None:
     own = hashlib.sha256(judged.read_bytes()).hexdigest()
     pattern = str(judged.with_name("judged.cs*"))
@@ -76,6 +77,7 @@ def test_a_digest_is_of_what_was_read_or_there_is_none(judged: Path) -> None:
         found.sha256()
 
 
+@pytest.mark.full
 def test_a_log_is_opened_once_for_whatever_is_asked(judged: Path, long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = Counter[str]()
     raw, sniff = CsvReader.raw, choose.PartsReader.sniff.__func__  # type: ignore[attr-defined]
@@ -135,6 +137,7 @@ def test_other_roles_are_those_of_a_log_that_was_opened_with_them(judged: Path) 
     assert other.frame.collect()["query_id"].unique().sort().to_list() == ["de", "en"]
 
 
+@pytest.mark.full
 def test_a_column_that_loses_its_role_is_not_asked_about(judged: Path) -> None:
     """Whether it is called so or told: a log is ranked by another column, and parted by it in an audit."""
     numbers = np.arange(120) % 7

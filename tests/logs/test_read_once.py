@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
+from amounts import part_of
 from data_files import stored, written
 from drawn_votes import named, two_items
 from polars.io.plugins import register_io_source
@@ -228,7 +229,7 @@ def seen_votes() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("intervals", [None, "auto", "bootstrap", "judges", "sandwich"])
+@pytest.mark.parametrize("intervals", part_of([None, "auto", "bootstrap", "judges", "sandwich"]))
 @pytest.mark.parametrize("method", ["bradley-terry", "win-rate", "elo"])
 def test_a_log_is_read_once(method: str, intervals: str | None, missing: bool) -> None:
     if (intervals == "sandwich" and method != "bradley-terry") or (intervals == "judges" and missing):

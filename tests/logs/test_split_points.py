@@ -114,6 +114,7 @@ def test_folds_count_rows_and_keep_both_halves() -> None:
     assert sizes_of(votes, "vote")[0].tolist() == [1] * 300
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("intervals", part_of(["sandwich", "judges+queries", None], 2))
 def test_every_answer_counts_rows(intervals: str | None) -> None:
     log = graded().with_columns(query=pl.Series([f"q{k % 9}" for k in range(300)]))
@@ -124,6 +125,7 @@ def test_every_answer_counts_rows(intervals: str | None) -> None:
     assert rankbench.aggregate(log, by="query", pool=True).facts["n"] == 300
 
 
+@pytest.mark.full
 def test_describe_counts_rows_and_points() -> None:
     log = LEVEL.with_columns(judge=pl.Series([f"j{k}" for k in range(100)]), time=pl.Series(range(100)))
     source = open_log(log)
@@ -154,7 +156,7 @@ def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
     assert (agreed.votes, agreed.contradictions) == (1, 0)
 
 
-@pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet"])
+@pytest.mark.parametrize("ending", part_of(["csv", "ndjson", "parquet"]))
 def test_a_converted_log_has_the_same_votes(ending: str, tmp_path: Path) -> None:
     log = graded()
     log.write_csv(tmp_path / "log.csv")

@@ -157,6 +157,7 @@ def test_every_repetition_splits_a_log_without_parts_anew():
     assert np.array_equal(np.bincount(one[0].items) + np.bincount(one[1].items), np.bincount(log.items))
 
 
+@pytest.mark.full
 def test_a_log_of_one_query_has_repetitions_that_differ_and_the_corrected_interval(monkeypatch, tmp_path):
     clicks = np.random.default_rng(0).choice(3, size=200, p=[0.6, 0.3, 0.1])
     monkeypatch.setattr(Log, "rows", [("q", str(i), ["a", "b"], [2, 1][:c], "x") for i, c in enumerate(clicks)])
@@ -193,6 +194,7 @@ def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
     assert row["se_queries"] > row["se"] * 0.5
 
 
+@pytest.mark.full
 def test_published_parts_of_one_query_tell_nothing(monkeypatch, tmp_path):
     rows = [("q", str(i), ["a", "b"], [2, 1][: i % 3], "test" if i % 4 == 3 else "train") for i in range(200)]
     monkeypatch.setattr(Log, "rows", rows)
@@ -230,6 +232,7 @@ def test_too_few_sessions(monkeypatch, heldout, fewest):
         ClickPrediction(heldout=heldout).prepare(Log(parts=False), 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sessions", part_of([3, 4, 5, 11], 3))
 def test_n_that_few_sessions_make_one_are_run_once(monkeypatch, tmp_path, sessions):
     rows = [("q", str(i), ["a", "b"], [1 + i % 2], "") for i in range(sessions)]

@@ -45,6 +45,7 @@ def blocks(protocol: BestOfClones, n: int, repetitions: int) -> dict[str, np.nda
     return {name: np.stack([run.losses[name, "design"] for run in runs]) for name in protocol.metric_names()}
 
 
+@pytest.mark.full
 def test_against_one_public_model_the_bias_is_that_of_binomial_numbers() -> None:
     """The score of a variant is the log-odds of its wins, and variants are independent."""
     protocol, n, repetitions = BestOfClones(public=1, votes=400, populations=30), 5, 8

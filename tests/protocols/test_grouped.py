@@ -295,6 +295,7 @@ def test_protocols_that_show_no_covariates_say_so() -> None:
     assert "covariates" in Items().misfit(BradleyTerry(control=True))
 
 
+@pytest.mark.full
 def test_a_run_compares_with_and_without(tmp_path: Path) -> None:
     sided(1200, 6, 0.6).write_csv(tmp_path / "votes.csv")
     arguments = ["run", "--log", str(tmp_path / "votes.csv"), "--control", CONTROL, "--reps", "2", "--workers", "1"]

@@ -52,6 +52,7 @@ def prepared_games(folder: Path, control: str) -> Prepared:
     return OneStepAhead().prepare(log_file(folder / "games.csv", columns=columns), 0)
 
 
+@pytest.mark.full
 def test_margins_are_those_of_a_fit_to_earlier_games(made: Prepared) -> None:
     """SciPy maximizes the penalized likelihood of all games before a moment, in teams and home advantage."""
     steps, items = unpack_steps(made.arrays), unpack_items(made)
@@ -85,6 +86,7 @@ def test_the_future_changes_no_margin_of_the_past(made: Prepared) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_known_home_side_predicts_better(made: Prepared) -> None:
     """The home advantage explains what the best possible loss is below that without it."""
     texts = ("bradley-terry", "bradley-terry:control=true")

@@ -34,6 +34,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> rankbench.Results:
     return rankbench.run(suite(folder), dataset=Log(), out=folder / "out")
 
 
+@pytest.mark.full
 def test_held_out_losses_are_those_of_the_truth_nearly(results: rankbench.Results) -> None:
     board = results.leaderboard.filter(experiment="methods")
     means = {(row["contender"], row["metric"]): row["mean"] for row in board.iter_rows(named=True)}
@@ -76,12 +77,14 @@ def test_items_are_ranked_and_drawn(results: rankbench.Results) -> None:
     assert "| item | score | 95% interval | rank, 95% range |" in section
 
 
+@pytest.mark.full
 def test_scores_of_another_unit_do_not_change_a_contender(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, Log(), 5, (ELO, 'use = "bradley-terry:ridge=[0.1,1,10]", tune = true'))
     by_label = {c: rows.filter(experiment="methods", contender=c)["value"].to_list() for c in ("Bradley-Terry", "Elo")}
     assert by_label["Bradley-Terry"] == by_label["Elo"]
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_scores_that_hardly_differ_are_equal(tmp_path: Path) -> None:
     found = rows_of(tmp_path, Log(), 5, (ELO, 'use = "elo:factor=1e-309"'))
@@ -90,6 +93,7 @@ def test_scores_that_hardly_differ_are_equal(tmp_path: Path) -> None:
     assert set(rows.filter(metric="disagreement")["value"]) == {0.5}
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_scores_too_far_apart_have_diverged(tmp_path: Path) -> None:
     far = 'use = "elo:factor=1e308"'
@@ -128,6 +132,7 @@ def test_a_coin_is_declared_by_metric_and_stays_with_the_results(results: rankbe
     assert levels == {"own-log": coin, "items": {}}
 
 
+@pytest.mark.full
 def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     class New(Log):
         name = "test-new"
@@ -148,6 +153,7 @@ def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     assert re.search(r"\| new \| [^|]+ \| — \| 1 to 8( \\\*| \*)? \|", text)
 
 
+@pytest.mark.full
 def test_scores_on_more_scales_than_the_votes_have_diverged(tmp_path: Path) -> None:
     """An item that always wins is infinitely far above the others without a ridge: no margin says how far."""
 
@@ -229,6 +235,7 @@ def test_ballots_too(tmp_path: Path, method: str) -> None:
     as_aggregate(path, method)
 
 
+@pytest.mark.full
 def test_what_a_log_says_decides_its_resamples_and_not_its_file(tmp_path: Path) -> None:
     """Rows in another order, another format, other names of judges in the same order: the same numbers."""
     log = seven_items("judges")

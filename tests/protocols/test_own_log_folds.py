@@ -58,6 +58,7 @@ def test_folds_by_pair_are_left_out_where_they_stand_in_for_those_by_judge(tmp_p
     assert notes[-1] == "Votes on one pair of items (and query) are held out together."
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dominant", [False, True])
 def test_few_or_dominant_judges_do_not_cost_the_results(tmp_path: Path, dominant: bool) -> None:
     out = tmp_path / "out"
@@ -91,6 +92,7 @@ def test_there_are_five_runs_by_time_however_many_are_asked_for(tmp_path: Path, 
     assert runs["methods"] == (reps or 10)
 
 
+@pytest.mark.full
 def test_the_record_of_a_run_says_how_many_repetitions_there_are(tmp_path: Path) -> None:
     out = rankbench.run(suite(tmp_path), dataset=Log(), reps=2, out=tmp_path / "out").directory
     found = json.loads((out / "run.json").read_text())["repetitions"]
@@ -106,6 +108,7 @@ class Shuffled(Log):
         return super().scan().collect().reverse().lazy()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("judges", part_of([True, False]))
 def test_the_order_of_rows_means_nothing_where_there_are_times(tmp_path: Path, judges: bool) -> None:
     text = SUITE.format(folds="").replace('{ use = "bradley-terry" }', '{ use = "bradley-terry" }, { use = "elo" }')
@@ -147,6 +150,7 @@ class Drift(Log):
         return named(a, b, won, query_id="all", time=at).lazy()
 
 
+@pytest.mark.full
 def test_parameters_by_time_are_those_that_predict_what_comes_next(tmp_path: Path) -> None:
     """With items that change, K = 32 is better than K = 2 in five of five runs, and is what is chosen."""
     fast_and_slow = '{ use = "elo:factor=2" }, { use = "elo:factor=32" }'

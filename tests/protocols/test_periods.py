@@ -100,6 +100,7 @@ def test_swapped_sides_mirror_the_advantage_at_its_chance_level() -> None:
     np.testing.assert_allclose(mirrored["score"], -found["score"], atol=1e-9)
 
 
+@pytest.mark.full
 def test_planted_advantages_are_covered_and_told_apart() -> None:
     logs, hits, apart = trials(80), 0.0, 0
     for seed in range(logs):
@@ -111,6 +112,7 @@ def test_planted_advantages_are_covered_and_told_apart() -> None:
     assert apart / logs > 0.7
 
 
+@pytest.mark.full
 def test_equal_advantages_are_seldom_told_apart() -> None:
     logs = trials(120)
     wrong = 0
@@ -142,6 +144,7 @@ def test_a_file_says_on_which_grounds_sides_mean_nothing(tmp_path: Path) -> None
         np.testing.assert_array_equal(found[name], expected[name])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("protocol", "first", "ends"),
     [

@@ -157,6 +157,7 @@ contenders = [{ use = "toy" }, { use = "toy:shift=1" }]
 """
 
 
+@pytest.mark.full
 def test_overlapping_splits_get_the_corrected_interval(tmp_path: Path) -> None:
     results = rankbench.run(suite(tmp_path, SPLIT), out=tmp_path / "out")
     row = results.leaderboard.filter(contender="better", n=20).row(0, named=True)
@@ -178,6 +179,7 @@ def test_overlapping_splits_get_the_corrected_interval(tmp_path: Path) -> None:
     assert "training pairs n = 20; 40." in text
 
 
+@pytest.mark.full
 def test_exact_results_have_no_intervals_and_a_table_of_their_own(tmp_path: Path) -> None:
     path = suite(tmp_path, SPLIT, EXACT)
     rankbench.run(path, out=tmp_path / "one")
@@ -318,6 +320,7 @@ def test_what_fits_nowhere_is_an_error(tmp_path: Path, extra: str, said: str) ->
         api.planned(suite(tmp_path, ITEMS), extra=[extra])
 
 
+@pytest.mark.full
 def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path: Path) -> None:
     rows = rankbench.run(suite(tmp_path, SPLIT.replace('"splits"', '"curved"')), out=tmp_path / "out").rows
     curves = rows.filter(pl.col("step").is_not_null())

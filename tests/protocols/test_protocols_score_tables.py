@@ -35,6 +35,7 @@ def test_systems_far_apart_have_one_rank_each(method: str) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.full
 def test_two_systems_are_misordered_as_often_as_the_normal_law_says() -> None:
     """The difference of means over n tasks is normal, with variance 2 / n."""
     protocol = ScoreTables(systems=2, tables=300, spread=0.5, replicates=2)

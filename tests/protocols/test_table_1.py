@@ -144,6 +144,7 @@ def test_n_are_prefixes_and_test_pairs_the_same(ready):
     assert run(ready, cells, n=50)[0].losses == run(ready, cells, n=3000)[0].losses
 
 
+@pytest.mark.full
 def test_choices_change_what_they_say():
     cells = {c: f"pair-risk:loss={c},lambda=1e-3" for c in ("hinge", "logistic", "linear")} | {
         "mean": "feature:index=21"

@@ -76,6 +76,7 @@ def test_scores_are_those_of_the_aggregator(method: str) -> None:
     assert (np.diff(order) <= 0).all()
 
 
+@pytest.mark.full
 def test_by_query_is_one_log_for_each() -> None:
     log = random_log(600, 6, 10)
     for kwargs in ({}, {"intervals": "bootstrap", "replicates": 50}, {"method": "elo", "columns": "time="}):
@@ -290,6 +291,7 @@ def test_shipped_data_sets_are_ranked_by_any_column() -> None:
     assert found.facts["n"] == 49_520
 
 
+@pytest.mark.full
 def test_a_column_may_be_called_by_its_role(llmfao: pl.DataFrame) -> None:
     """The column of judges is called worker: in a data set, in a frame, and in what an audit may name."""
     told = "query=prompt,judge=worker,ignore=id|model_?"

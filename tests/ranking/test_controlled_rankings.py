@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from amounts import part_of
 from click.testing import CliRunner
 from drawn_votes import two_items
 from polars.testing import assert_frame_equal
@@ -202,27 +203,30 @@ def test_side_is_offered_where_the_left_wins_more_or_less(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("more", "expected"),
-    [
-        ({"words_left": [*range(10)], "words_right": [3] * 10}, ["words"]),
-        ({"words_left": ["some text"] * 10, "words_right": ["other"] * 10}, []),
-        ({"words_left": [4] * 10, "words_right": [4] * 10}, []),
-        ({"words_left": [*range(9), None], "words_right": [3] * 10}, []),
-        ({"words_left": [*range(10)]}, []),
-        (
-            {
-                "said_left": ["text"] * 10,
-                "said_right": ["text"] * 10,
-                "bold_left": [*range(10)],
-                "bold_right": [1.5] * 10,
-            },
-            ["bold"],
-        ),
-    ],
+    part_of(
+        [
+            ({"words_left": [*range(10)], "words_right": [3] * 10}, ["words"]),
+            ({"words_left": ["some text"] * 10, "words_right": ["other"] * 10}, []),
+            ({"words_left": [4] * 10, "words_right": [4] * 10}, []),
+            ({"words_left": [*range(9), None], "words_right": [3] * 10}, []),
+            ({"words_left": [*range(10)]}, []),
+            (
+                {
+                    "said_left": ["text"] * 10,
+                    "said_right": ["text"] * 10,
+                    "bold_left": [*range(10)],
+                    "bold_right": [1.5] * 10,
+                },
+                ["bold"],
+            ),
+        ]
+    ),
 )
 def test_numbers_of_both_items_are_offered(more: dict[str, list[object]], expected: list[str], tmp_path: Path) -> None:
     assert offered(votes(5, **more), tmp_path) == expected
 
 
+@pytest.mark.full
 def test_what_control_refuses_is_not_offered(tmp_path: Path) -> None:
     """Ids and what else follows from the items, a value that is missing far down, and a covariate twice."""
     rng = np.random.default_rng(20261127)

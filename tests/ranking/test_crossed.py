@@ -182,7 +182,7 @@ def test_more_votes_than_there_is_memory_for_are_refused(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("method", [BradleyTerry(penalty="firth"), Davidson(penalty="firth"), BradleyTerry()])
+@pytest.mark.parametrize("method", part_of([BradleyTerry(penalty="firth"), Davidson(penalty="firth"), BradleyTerry()]))
 @pytest.mark.parametrize("at_once", part_of([1, 40, 250], 2))
 def test_what_is_put_in_order_part_by_part_is_what_all_of_it_is(
     method: Aggregator, weighted: bool, at_once: int, monkeypatch: pytest.MonkeyPatch

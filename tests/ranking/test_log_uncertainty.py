@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from amounts import part_of
 from counted_logs import count_log
 from drawn_votes import named, two_items
 from numpy.typing import NDArray
@@ -261,7 +262,7 @@ def test_one_vote_without_a_judge_is_an_error_where_judges_are_asked_for(method:
     assert alone.table.equals(votes.table)
 
 
-@pytest.mark.parametrize("intervals", ["auto", "judges", "sandwich"])
+@pytest.mark.parametrize("intervals", part_of(["auto", "judges", "sandwich"]))
 def test_what_judges_said_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch, intervals: str) -> None:
     frame = judged_log(3000, 60, 200)
     cells = frame.select("judge", "winner", "loser").n_unique()
@@ -313,7 +314,17 @@ def three_judges(*, weighted: bool = False) -> pl.DataFrame:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "asked",
-    [{}, {"method": "davidson"}, {"method": "elo"}, {"control": "side"}, {"by": "lang"}, {"by": "lang", "pool": True}],
+    part_of(
+        [
+            {},
+            {"method": "davidson"},
+            {"method": "elo"},
+            {"control": "side"},
+            {"by": "lang"},
+            {"by": "lang", "pool": True},
+        ],
+        3,
+    ),
     ids=repr,
 )
 def test_too_few_judges_leave_intervals_over_their_votes_and_are_named(asked: dict[str, Any], weighted: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from amounts import trials
+from amounts import part_of, trials
 from click.testing import CliRunner
 from data_files import stored
 from drawn_votes import named, two_items
@@ -159,6 +159,7 @@ def test_a_gap_of_two_years_is_two_steps_of_the_walk() -> None:
     assert width[0] > width[1]
 
 
+@pytest.mark.full
 def test_times_backwards_in_the_future_and_very_many() -> None:
     votes = walks(1)[1]
     plain = scores_over_time(votes, "dynamic-bradley-terry:drift=0.05")
@@ -349,7 +350,7 @@ def test_a_picture_has_a_line_for_each_of_the_first() -> None:
     assert axes.get_lines()[0].get_xdata().tolist() == [float(t) for t in range(12)]
 
 
-@pytest.mark.parametrize("parts", [1, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("parts", part_of([1, 10**3, 10**6, 10**9]))
 @pytest.mark.parametrize("asked", [{}, {"unit": "month"}, {"since": "2020-02"}])
 def test_seconds_since_1970_are_moments(parts: int, asked: dict[str, Any]) -> None:
     moments = dated(90, clock=True).with_columns(pl.col("time").dt.replace_time_zone("UTC").dt.truncate("1s"))

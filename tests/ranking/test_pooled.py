@@ -140,6 +140,7 @@ def check_level(name: str, sizes: list[int], more: dict[str, Any], logs: int) ->
     assert share <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "sizes", "more"), [NULLS[0], NULLS[5]])
 def test_categories_that_do_not_matter_are_seldom_accused(name: str, sizes: list[int], more: dict[str, Any]) -> None:
     check_level(name, sizes, more, trials(200))
@@ -318,6 +319,7 @@ def test_other_penalties_are_pooled_too(method: str) -> None:
     assert found.table["lower"].null_count() < found.table.height / 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_names_of_items_and_categories_mean_nothing(seed: int) -> None:
     frame, _ = log(seed, [35, 60, 25], 0.2)

@@ -59,6 +59,7 @@ def drawn(truth: np.ndarray, n: int, rng: np.random.Generator, judges: int | Non
     return log(np.where(won, a, b), np.where(won, b, a), m, judge if judges else None)
 
 
+@pytest.mark.full
 def test_rank_ranges_cover_the_true_ranks_all_at_once() -> None:
     """In 95% of logs at least all ranges of a log cover; of 100 logs 89 or more (probability .99)."""
     truth = np.linspace(0, 1.2, 6)
@@ -141,6 +142,7 @@ def test_intervals_of_the_largest_scores_are_numbers() -> None:
     np.testing.assert_array_equal(found.high, unit.high)
 
 
+@pytest.mark.full
 def test_equal_items_are_hardly_ever_told_apart_in_small_logs() -> None:
     """At 5%, in 8 of 60 logs at most (probability .995): items of five votes that agree are not certain."""
     wrong = 0
@@ -186,6 +188,7 @@ def test_one_large_judge_among_small_ones_counts_for_few() -> None:
     assert (wide.upper - wide.lower).mean() > 1.3 * (narrow.upper - narrow.lower).mean()
 
 
+@pytest.mark.full
 def test_both_bootstraps_have_the_spread_of_the_mean() -> None:
     """Four judges: without the factor G / (G - 1) intervals are 13% too short."""
     rng = np.random.default_rng(1)

@@ -78,6 +78,7 @@ def test_styles_of_built_in_suites(tmp_path: Path, suite: str) -> None:
             assert of_suite.setdefault(name, style) == style, name
 
 
+@pytest.mark.full
 def test_a_contender_at_several_n_keeps_its_color(tmp_path: Path) -> None:
     canvas = drawn(figures_of(published.write(tmp_path, "paper")))["figure-2"]
     left, right = styles(canvas.axes[4]), styles(canvas.axes[5])
@@ -109,7 +110,7 @@ def many(kind: str, count: int) -> synthetic.Plan:
 
 
 @pytest.mark.parametrize("count", [16, 17, 40])
-@pytest.mark.parametrize("kind", ["risk", "growth", "curves"])
+@pytest.mark.parametrize("kind", part_of(["risk", "growth", "curves"]))
 def test_more_than_sixteen_series_become_small_multiples(tmp_path: Path, kind: str, count: int) -> None:
     canvas = drawn(figures_of(synthetic.write(tmp_path, [many(kind, count)], {"design": 3})))["f"]
     panels = [own for axes in canvas.axes if (own := styles(axes))]

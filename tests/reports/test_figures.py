@@ -81,6 +81,7 @@ def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sa
     assert not re.search(rb"<dc:date>|20\d\d-\d\d-\d\d", one["figure-4.svg"])
 
 
+@pytest.mark.full
 def test_risk_against_the_order(samplers: dict[str, Sampler]) -> None:
     canvas = canvas_of(samplers["figure-3"])
     assert len(canvas.axes) == 8
@@ -199,6 +200,7 @@ def test_contenders_that_repeat_themselves_have_bands_over_queries(
         assert (dot.lower, dot.upper) == pytest.approx(expected, rel=2e-3)  # by bootstrap
 
 
+@pytest.mark.full
 def test_labels_from_outside_are_not_mathematics(tmp_path: Path) -> None:
     plan = synthetic.drawn("f", title="$\\bad", series=["*"], references=["b$x_"])
     plan.contenders[0].label, plan.contenders[3].label = "_a $\\frac{", "b$x_"
@@ -206,6 +208,7 @@ def test_labels_from_outside_are_not_mathematics(tmp_path: Path) -> None:
     assert len(pictures(sampler)["f.png"]) > 10_000
 
 
+@pytest.mark.full
 def test_empty_figures_can_be_drawn(tmp_path: Path) -> None:
     assert all(map(pictures, synthetic.samplers(synthetic.write(tmp_path, synthetic.paper(), {"design": 5}, order=[]))))
 

@@ -76,6 +76,7 @@ def test_lines_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert figure(write(tmp_path, made)).names == ("regression k=1 ... regression k=inf", "regression k=10")
 
 
+@pytest.mark.full
 def test_an_added_contender_needs_curves(tmp_path: Path) -> None:
     curves = {
         "kind": "curves",
@@ -116,6 +117,7 @@ def test_the_items_of_an_added_contender_are_not_drawn(tmp_path: Path) -> None:
     assert ("trees", "the figure has the items of one contender, logistic", "misfit", "") in figure(folder).left_out
 
 
+@pytest.mark.full
 def test_a_solver_that_gave_up_is_named_on_both_pages_and_on_the_terminal(tmp_path: Path) -> None:
     folder = write(tmp_path, plan(RISK, synthetic.Contender("early", {"k": 3}, info={"unfinished": 0.1})))
     (notice,) = report(folder).notices

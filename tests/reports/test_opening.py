@@ -246,6 +246,7 @@ def test_a_comparison_of_oracles_is_no_headline(tmp_path: Path) -> None:
     assert headline.sampler.experiment.name != "other"
 
 
+@pytest.mark.full
 def test_the_first_screen_names_experiments_that_do_not_confirm_the_best(tmp_path: Path) -> None:
     """The headline's best has the worst mean in one other experiment, and is the best in the next one."""
     plans = []
@@ -274,6 +275,7 @@ def test_contenders_are_the_same_elsewhere_by_their_specs_not_by_their_labels(tm
     assert "- Each experiment labels its contenders: `erm:label=0` is **x** in a, but **w** in b.\n" in details
 
 
+@pytest.mark.full
 def test_the_best_by_one_loss_that_is_worse_by_another_is_said_to_be_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,6 +317,7 @@ def test_the_first_screen_has_the_answer_the_verdicts_and_links(tmp_path: Path) 
     assert lines[-1].endswith("[Verify](#verify-and-cite) | [Cite](#verify-and-cite)")
 
 
+@pytest.mark.full
 def test_the_first_figure_has_two_plots_of_the_largest_n(tmp_path: Path) -> None:
     report(synthetic.write(tmp_path, [synthetic.drawn()]))
     drawn = pl.read_csv(tmp_path / "figures" / "figure-3-in-short.csv")

@@ -70,6 +70,7 @@ def test_marks_become_commands() -> None:
     )
 
 
+@pytest.mark.full
 def test_tables_of_hostile_names_have_all_their_cells(tmp_path: Path) -> None:
     plan = synthetic.drawn()
     plan.contenders += [Contender(name, {"k": 1, "at": at}, 0.01 * at) for at, name in enumerate(HOSTILE)]
@@ -322,6 +323,7 @@ def test_values_of_queries_are_those_of_trec_eval(tmp_path: Path) -> None:
     assert {topic: 1 - one["ndcg_cut_10"] for topic, one in evaluated.items()} == pytest.approx(values, abs=1e-6)
 
 
+@pytest.mark.full
 def test_runs_are_refused_where_fits_or_data_are_others(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Others(SameCells):
         def add(self, place, cell):  # type: ignore[no-untyped-def]
@@ -358,6 +360,7 @@ def test_a_ranking_of_items_is_a_run(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.full
 def test_the_bibliography_names_the_data_and_the_works(run: Path, tmp_path: Path) -> None:
     found = entries((run / "mine.bib").read_text(encoding="utf-8"))
     assert found["rankbench"]["version"] == rankbench.__version__

@@ -38,6 +38,7 @@ def ended(folder: Path, plan: synthetic.Plan | None = None) -> Path:
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("suite", ["paper", "arena", "u-statistics"])
 def test_pages_from_rows_are_those_from_the_journal(tmp_path: Path, suite: str) -> None:
     with Journal(published.write(tmp_path / "run", suite)) as journal:
@@ -103,6 +104,7 @@ def test_rows_that_are_too_many_stand_beside(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / "out-rows").exists()
 
 
+@pytest.mark.full
 def test_what_was_published_before_is_replaced(tmp_path: Path) -> None:
     run, out = ended(tmp_path / "run"), tmp_path / "out"
     with_figure = ended(tmp_path / "other", synthetic.drawn("risk"))

@@ -194,6 +194,7 @@ def test_csv(tmp_path: Path) -> None:
     assert rows[0]["optimality"] == "6.00e-09"
 
 
+@pytest.mark.full
 def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     plan = synthetic.drawn()
     plan.extra |= synthetic.claimed().extra
@@ -318,6 +319,7 @@ def test_few_repetitions_tell_little(tmp_path: Path, repetitions: int, said: str
     assert bool(re.search(r"\| regression k=inf \| 0\.\d{4} \| — \| — \|", text)) is (repetitions == 2)
 
 
+@pytest.mark.full
 def test_a_plan_without_results(tmp_path: Path) -> None:
     text = synthetic.page(tmp_path, synthetic.drawn(), *synthetic.paper()[:1], order=[])
     assert "**Partial:** 0 of" in text
@@ -337,6 +339,7 @@ def test_a_figure_of_results_is_that_of_the_folder(tmp_path: Path) -> None:
         found.plot("third")
 
 
+@pytest.mark.full
 def test_figures_that_the_plan_does_not_draw_are_deleted_but_not_through_a_link(tmp_path: Path) -> None:
     run, elsewhere = synthetic.write(tmp_path / "run", [synthetic.drawn()]), tmp_path / "elsewhere"
     figures = run / "figures"

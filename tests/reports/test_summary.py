@@ -50,6 +50,7 @@ def test_a_run_ends_with_its_table_and_who_is_best(tmp_path: Path, width: int) -
     assert "is significantly better than the other one." in words
 
 
+@pytest.mark.full
 def test_many_contenders_are_cut_and_counted(tmp_path: Path) -> None:
     text = shown(ended(tmp_path, [Contender(f"c{i:02}", {}, 0.01 * i) for i in range(MOST_SHOWN + 3)]))
     assert "and 3 more: see leaderboard.md" in text
@@ -99,6 +100,7 @@ def test_units_are_called_by_their_names(tmp_path: Path) -> None:
     assert re.search(r"claim +sessions +populations", shown(found))
 
 
+@pytest.mark.full
 def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
     found = report(synthetic.write(tmp_path, [synthetic.drawn()]))
     (tmp_path / "other.csv").touch()

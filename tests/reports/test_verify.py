@@ -184,6 +184,7 @@ OTHERS = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [trials(12), pytest.param(1000, marks=pytest.mark.long)])
 def test_another_record_of_the_suite_is_found(folder: Path, tmp_path: Path, number: int) -> None:
     """It is JSON still. With the digests of before: always. With digests made again: where a report tells otherwise."""
@@ -218,6 +219,7 @@ def recorded(copy: Path, change: Callable[[dict[str, Any]], object]) -> None:
     signed(copy)
 
 
+@pytest.mark.full
 def test_a_metric_turned_around_is_found_in_cells_of_one_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The published arena, as on another processor: every repetition has one share of votes ranked wrongly."""
     arena = Path(__file__).parents[2] / "leaderboards" / "arena"

@@ -213,7 +213,7 @@ LAWS = {
 """Seconds of all contenders of a block, by its share of the judgments."""
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", part_of(LAWS))
 def test_estimates_follow_the_law_of_blocks(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within a factor of two, in a range of a factor of five, and in little time; of long blocks in a wider range."""
     law = LAWS[name]

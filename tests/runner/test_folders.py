@@ -105,6 +105,7 @@ def test_a_log_that_is_refused_is_told_why(tmp_path: Path) -> None:
     assert "needs a data set" not in str(done.output)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("names", "folder"),
     [(("a/votes.csv", "b/votes.csv"), "small-votes.csv"), (("vo tes.csv", "vo-tes.csv"), "small-vo-tes.csv")],

@@ -53,6 +53,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, pl.DataFrame]:
     return suite, rankbench.run(suite, out=folder / "out").rows
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("only", "n", "taken"),
     [
@@ -105,6 +106,7 @@ def test_what_is_not_there_cannot_be_selected(whole, options: list[str], said: s
     assert re.sub(r"\s+", " ", said) in re.sub(r"\s+", " ", shown.output)
 
 
+@pytest.mark.full
 def test_data_of_other_experiments_are_not_prepared(tmp_path: Path) -> None:
     """Nor need they be there."""
     text = SUITE.replace('dataset = "web', 'dataset = "mq2008"\n#', 1)

@@ -60,6 +60,7 @@ def test_two_estimates_have_the_one_sided_t_test() -> None:
         )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_the_best_is_missing_in_one_of_twenty_at_most(spread: float) -> None:
     """Of equal estimates the first is the best; correlated, with different variances."""
@@ -114,6 +115,7 @@ def test_contenders_are_compared_with_the_best(maximize: bool) -> None:
     np.testing.assert_array_equal(found, [True, True, False, False])
 
 
+@pytest.mark.full
 def test_the_best_of_equal_contenders_is_seldom_missing() -> None:
     """Of 200 tables, in 10 by expectation, and in 17 at most with a probability of 98%."""
     tables = np.random.default_rng(9).normal(size=(200, 1, 40, 6))

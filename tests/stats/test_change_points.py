@@ -172,6 +172,7 @@ def test_large_steps_are_where_others_find_them(peer, steps: int, times: int) ->
     assert both >= 0.75 * theirs_right
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", TRIALS)
 @pytest.mark.parametrize("peer", PEERS)
 def test_fewer_false_changes_than_others(peer, times: int) -> None:
@@ -187,6 +188,7 @@ def test_fewer_false_changes_than_others(peer, times: int) -> None:
     assert mine <= theirs + 0.05 * times
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", TRIALS)
 @pytest.mark.parametrize("peer", PEERS)
 def test_small_steps_are_found_as_often(peer, times: int) -> None:

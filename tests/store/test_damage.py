@@ -183,6 +183,7 @@ def test_a_damaged_lock_locks_still(written: Path, tmp_path: Path) -> None:
         Store(tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", [trials(240), pytest.param(9000, marks=pytest.mark.long)])
 def test_a_report_of_a_damaged_folder(written: Path, tmp_path: Path, times: int, cases: Callable[[int], range]) -> None:
     campaign = Campaign(written, report, tmp_path / "scratch")
@@ -191,6 +192,7 @@ def test_a_report_of_a_damaged_folder(written: Path, tmp_path: Path, times: int,
     assert campaign.came["error"] > campaign.came.total() // 8
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", [trials(120), pytest.param(1000, marks=pytest.mark.long)])
 def test_a_run_in_a_damaged_folder(
     ran: tuple[Path, Path], tmp_path: Path, times: int, cases: Callable[[int], range]

@@ -84,6 +84,7 @@ def campaign(whole: Path, scratch: Path, examples: int, part: int = 0) -> Counte
     return came
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("examples", "parts"), [(60, 1), pytest.param(500, 10, marks=pytest.mark.long)])
 def test_a_value_in_a_cell(
     whole: Path, tmp_path: Path, examples: int, parts: int, cases: Callable[[int], range]

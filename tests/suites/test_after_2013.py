@@ -94,12 +94,14 @@ def test_limits_under_btl_are_right() -> None:
         assert share("btl", limit) == 0
 
 
+@pytest.mark.full
 def test_limits_under_low_noise() -> None:
     assert share("low-noise", borda) == 0
     for limit in (least_squares, rank_centrality):
         assert f" {100 * share('low-noise', limit):.1f}%" in claim_text("N3")
 
 
+@pytest.mark.full
 def test_limits_under_generalized_low_noise() -> None:
     for limit in (borda, least_squares, rank_centrality):
         assert f" {100 * share('generalized-low-noise', limit):.1f}%" in claim_text("N5")

@@ -5,6 +5,7 @@ from itertools import compress
 import choix
 import numpy as np
 import pytest
+from amounts import part_of
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import kendalltau, norm
 from sklearn.metrics import log_loss
@@ -39,7 +40,7 @@ def parts_of(groups, total, decisive, kind):
     return cut.part[groups], cut
 
 
-@pytest.mark.parametrize("dataset", ["pandalm", "premier-league"])
+@pytest.mark.parametrize("dataset", part_of(["pandalm", "premier-league"]))
 def test_bradley_terry_on_votes(dataset):
     prepared, found = judged("own-log", dataset, "bradley-terry:ridge=2", ("log-loss", "disagreement"))
     votes, grouped = unpack_votes(prepared), unpack_grouped(prepared.arrays)
@@ -70,6 +71,7 @@ def test_bradley_terry_on_votes(dataset):
     assert found["disagreement"] == pytest.approx((held < 0).mean() + (held == 0).mean() / 2, abs=1e-12)
 
 
+@pytest.mark.full
 def test_plackett_luce_on_ballots():
     _, found = judged("held-out-ballots", "f1", "plackett-luce:ridge=1", ("next-place", "kendall-tau"))
     races = get(Dataset, "f1").scan().collect().sort("query_id", maintain_order=True)["ranking"].to_list()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from amounts import trials
+from amounts import part_of, trials
 from scipy import stats
 from settings_of_logs import Setting, normal_skills
 
@@ -52,7 +52,7 @@ def test_scores_are_covered(setting: Setting) -> None:
     check(setting, LOGS)
 
 
-@pytest.mark.parametrize("setting", [SETTINGS[1], SETTINGS[4], SETTINGS[7]], ids=lambda one: one.says)
+@pytest.mark.parametrize("setting", part_of([SETTINGS[1], SETTINGS[4], SETTINGS[7]]), ids=lambda one: one.says)
 def test_scores_are_covered_in_a_few_logs(setting: Setting) -> None:
     """Of 100 logs a share of 95% has a standard deviation of 2.2% for one item."""
     check(setting, trials(400), slack=0.05)

@@ -133,6 +133,7 @@ def marked(found: rankbench.Aggregation | rankbench.ScoreRanking) -> list[bool]:
     return ["*" in dot.note for dot in found.drawing().drawing.plots[0][0].dots]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_a_ranking_is_drawn_as_its_file(votes: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"ranking.{ending}"

@@ -99,6 +99,7 @@ def test_null_tables_are_seldom_wrong(draw: Drawn, systems: int, tasks: int, see
     assert found <= (0.05 if (draw, tasks) == (normal, 100) else 0.1) * TABLES
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("tasks", part_of(list(BY_SCORES), 6))
 def test_notes_name_the_rates_that_simulations_have(tasks: int) -> None:
     tables = trials(TABLES, 100)
@@ -106,6 +107,7 @@ def test_notes_name_the_rates_that_simulations_have(tasks: int) -> None:
         assert abs(found - said) <= 3.5 * np.sqrt(max(said, 0.01) * (1 - said) * (1 / tables + 1 / 1000))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("draw", "tasks", "times"), [(skewed, 11, 2.5), (skewed, 20, 1.5), (seldom, 11, 10.0)])
 def test_few_skewed_scores_are_wrong_as_often_as_the_note_says(draw: Drawn, tasks: int, times: float) -> None:
     """Equal means are no equal chances to be ahead."""

@@ -49,6 +49,7 @@ def widths(tasks: int, tables: int) -> np.ndarray:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("tasks", [20, 50])
 def test_skewed_differences_are_seldom_told_apart(tasks: int) -> None:
     tables = trials(2000, 150)

@@ -120,6 +120,7 @@ def test_pairs_that_make_no_sense_are_refused() -> None:
         difference(normal(9, 1.0), "a", "a")
 
 
+@pytest.mark.full
 def test_every_form_of_the_answer_has_the_difference(tmp_path: Path) -> None:
     """Less is better of mean ranks: the words go by the method's direction."""
     values = normal(30, 0.9)

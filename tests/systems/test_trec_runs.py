@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import part_of
 from click.testing import CliRunner
 
 import rankbench
@@ -230,7 +231,7 @@ OF_TREC_EVAL = {
 }
 
 
-@pytest.mark.parametrize(("loss", "level"), OF_TREC_EVAL)
+@pytest.mark.parametrize(("loss", "level"), part_of(OF_TREC_EVAL, 3))
 def test_means_are_trec_evals_with_and_without_c(loss: str, level: int) -> None:
     """One rule for all measures, also where no document of a topic has the grade that counts."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -358,6 +359,7 @@ def test_scores_of_each_topic_are_shown(tmp_path: Path) -> None:
     assert set(shown.stdout.splitlines()[1:]) == values
 
 
+@pytest.mark.full
 def test_dicts_and_frames_are_judged_as_files_are(tmp_path: Path) -> None:
     qrels, runs = drawn()
     judged, paths = written(tmp_path, qrels, runs)

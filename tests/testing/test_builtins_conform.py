@@ -61,7 +61,7 @@ def components() -> list[tuple[str, str]]:
     return ours + [(kind, text) for kind, texts in VARIANTS.items() for text in texts]
 
 
-@pytest.mark.parametrize(("kind", "text"), part_of(components(), 5), ids=lambda value: value)
+@pytest.mark.parametrize(("kind", "text"), part_of(components(), 12), ids=lambda value: value)
 def test_a_built_in_component_does_what_it_declares(kind, text):
     results = check_component(manager.get(base_of(kind), text))
     assert [str(result) for result in results if not result.ok] == []

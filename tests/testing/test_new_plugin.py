@@ -73,6 +73,7 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
 ADDED = [kind for kind in PLUGIN_KINDS if kind != "surrogate"]
 
 
+@pytest.mark.full
 def test_a_component_of_each_kind_is_added_to_a_package(written):
     folder = written("surrogate", False)
     for kind in (*ADDED, "surrogate"):

@@ -94,6 +94,7 @@ def test_another_seed_with_one_unit_is_welch() -> None:
     assert "independent repetitions" in found.rests
 
 
+@pytest.mark.full
 def test_stretches_that_are_like_their_neighbors_are_no_evidence_each() -> None:
     """25 stretches whose differences are an autoregression of .5: of equal ones a twentieth may differ (2 x .025)."""
     rng = np.random.default_rng(11)
@@ -387,6 +388,7 @@ def test_refused(tmp_path: Path) -> None:
         compare_results(base, head)
 
 
+@pytest.mark.full
 def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base, head = folders(tmp_path)
     found = compare_results(base, head)

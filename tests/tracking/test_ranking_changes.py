@@ -110,6 +110,7 @@ def _of_two(won: int, lost: int) -> PairCounts:
     return PairCounts.from_comparisons(votes, 2)
 
 
+@pytest.mark.full
 def test_the_early_votes_are_dealt_within_pairs() -> None:
     """The mean and the variance of a share of a pair's votes are those of the hypergeometric distribution."""
     early, whole = (_of_two(won, lost) for won, lost in ((15, 15), (60, 20)))
@@ -120,6 +121,7 @@ def test_the_early_votes_are_dealt_within_pairs() -> None:
     assert dealt[:, 0].std() == pytest.approx(law.std() / 30, rel=0.06)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_resamples")
 def test_votes_with_weights_are_not_dealt(tmp_path: Path) -> None:
     base, head = (frame.with_columns(weight=pl.lit(0.5)) for frame in week(np.random.default_rng(8), 6, 800, 400))
@@ -180,6 +182,7 @@ def test_what_is_new_gone_or_elsewhere_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_resamples")
 def test_an_item_of_few_votes_is_described(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(5), 6, 800, 400)
@@ -189,6 +192,7 @@ def test_an_item_of_few_votes_is_described(tmp_path: Path) -> None:
     assert {change.what for change in changes if change.verdict == "described"} == {"rare"}
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_resamples")
 def test_judges_count_as_wholes_and_votes_are_said_to_be_independent(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)

@@ -131,6 +131,7 @@ def test_sides_that_were_not_written_together_are_refused() -> None:
         timing_changes(base, cut, slower_by(0.01))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("stopping", ["60 rounds", "precision", "budget"])
 def test_no_false_alarms_where_nothing_changed(stopping: str, times: int) -> None:
@@ -149,6 +150,7 @@ def test_no_false_alarms_where_nothing_changed(stopping: str, times: int) -> Non
     assert found <= max(2, 0.01 * times) or stats.binomtest(found, times, 0.01, alternative="greater").pvalue > 0.05
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", TIMES)
 def test_a_slow_down_of_15_percent_is_found(times: int) -> None:
     """Of one contender in twelve, at 20% noise, in 60 rounds: in 9 of 10."""

@@ -148,6 +148,7 @@ def test_solo_equals_lockstep_at_the_size_of_the_paper() -> None:
         same(fit_composed(block, contenders([spec]))[spec], together[spec])
 
 
+@pytest.mark.full
 def test_compiled_equals_interpreted(wide: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = fit_composed(wide, contenders(SPECS))
     monkeypatch.setattr(composed, "is_compiled", lambda contender: False)
@@ -223,6 +224,7 @@ class Shifted(PairwiseSquared):
         return Kernel(njit(PHI)(phi)), Kernel(njit(PHI)(dphi)), None
 
 
+@pytest.mark.full
 def test_a_new_surrogate_compiles_nothing_of_the_loop(wide: Block) -> None:
     def compiled() -> dict[str, int]:
         functions = (

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from amounts import part_of
 from enumeration import structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block
@@ -54,7 +55,7 @@ def sampled(
     return target.mean, spread, stream
 
 
-@pytest.mark.parametrize("name", AGGREGATORS)
+@pytest.mark.parametrize("name", part_of(AGGREGATORS))
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_sampler_mean_is_the_enumerated_u_statistic(name: str, k: int) -> None:
     block = make_block([4, 3, 6], 24, seed=3)
@@ -94,6 +95,7 @@ def test_orders_beyond_n_q_use_all_judgments(name: str) -> None:
     np.testing.assert_array_equal(large, infinite)
 
 
+@pytest.mark.full
 def test_halves_measure_the_error_of_the_mean() -> None:
     block = make_block([4, 3, 6], 24, seed=3)
     mean, _ = enumerated(block, "mean-log-odds", 3)
