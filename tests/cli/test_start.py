@@ -24,7 +24,13 @@ WAITS += "c._import = lambda subcommand: w\n"
 
 def started(body: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", SLOW.format(WAITS.format(body)), "list"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # ``nohup make test`` has it ignored
+    )
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -62,7 +62,7 @@ def started(work: str, folder: Path, *, ignored: bool = False) -> subprocess.Pop
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"TMPDIR": str(folder)},
-        preexec_fn=(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL),
     )
     assert program.stdout is not None
     assert program.stdout.readline() == "ready\n"
