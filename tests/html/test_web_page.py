@@ -190,6 +190,7 @@ def headings(page: Path) -> list[str]:
     return [html.unescape(re.sub("<[^>]+>", "", one)) for one in re.findall(r"<h2 id=[^>]*>.+?</h2>", text)]
 
 
+@pytest.mark.full
 def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
     assert headings(pages["aggregate"]) == ["All rows", "Share of wins", "Make it again", "Cite"]
     assert headings(pages["rank"]) == ["All rows", "Make it again", "Cite"]
@@ -214,6 +215,7 @@ def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
         assert f'<p>As a file: <a href="run/{name}">{name}</a></p>' in (site / "run.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["aggregate", "rank", "compare", "history"])
 def test_pages_say_how_to_make_them_again(pages: dict[str, Path], name: str) -> None:
     text = html.unescape(pages[name].read_text(encoding="utf-8"))
