@@ -341,8 +341,8 @@ def few_votes_notes(units: Units) -> list[str]:
         return []
     which = " and ".join(f"{count:,} with {words}" for words, count in thin.items())
     return [
-        f"{sum(thin.values()):,} of {len(units.votes):,} items get no interval, and may hold any place: {which} (a row "
-        "counts as one vote here, whatever it weighs)"
+        f"{sum(thin.values()):,} of {len(units.votes):,} items get no interval, and may hold any place: {which} "
+        "(weights add no votes)"
     ]
 
 
