@@ -22,6 +22,7 @@ from rankbench.audits.left_out import (
 )
 from rankbench.audits.more_votes import more_tasks, more_votes
 from rankbench.audits.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
+from rankbench.audits.question import AuditQuestion
 from rankbench.audits.recording import (
     controlled_ranking,
     covariates,
@@ -34,7 +35,7 @@ from rankbench.audits.recording import (
 )
 from rankbench.audits.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.data.readings.find import AnyReading, told
+from rankbench.data.readings.find import AnyReading
 from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.aggregator import Aggregator
@@ -48,8 +49,9 @@ from rankbench.ranking.load import check_fit, load_log
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import places
 from rankbench.stats.multiple_tests import holm
+from rankbench.systems.question import SystemsQuestion
 from rankbench.systems.read_scores import read_scores
-from rankbench.systems.score_ranking import METHODS, rank_scores
+from rankbench.systems.score_ranking import METHODS, ranked_scores
 from rankbench.systems.score_sample import complete_cases
 
 LEVEL = 0.05
@@ -192,32 +194,30 @@ def audit(
     >>> next(probe.answer for probe in found.probes if probe.name == "fewest-votes")
     'the removal of 3 votes of 10 (30%) puts bob above ada; no smaller number does (proved); the minimum is 3'
     """
+    question = AuditQuestion.from_options(
+        method=method,
+        columns=columns,
+        words=words,
+        reading=reading,
+        reader=reader,
+        seed=seed,
+        where=where,
+        without=without,
+        without_judge=without_judge,
+        min_votes=min_votes,
+    )
+    return audited_log(log, question)
+
+
+def audited_log(log: Log, question: AuditQuestion) -> Audit:
+    """Audit the ranking of a log as a question asks: see `audit`."""
     settle_runtime()
-    if seed < 0:
-        raise SpecError("the seed must not be negative")
-    named = manager.get(Aggregator, method) if method else None
-    keep = Filter.from_options(where, without, without_judge, min_votes)
-    raw, columns = raw_log(log, reader), told(columns, words, reading) if words or reading else columns
-    source = None if isinstance(named, ScoreAggregator) else _opened(raw, columns, keep)
+    named = manager.get(Aggregator, question.method) if question.method else None
+    raw = raw_log(log, question.reader)
+    source = None if isinstance(named, ScoreAggregator) else _opened(raw, question.columns, question.keep)
     if source is None:
-        if keep.without_judge or keep.min_votes:
-            raise SpecError(
-                f"a score table has no judges and no votes: leave {option('without_judge')} and {option('min_votes')} "
-                "out"
-            )
-        method = method or METHODS[0]
-        return _audit_scores(raw, method, columns=columns, seed=seed, keep=keep)
-    named = named or manager.get(Aggregator, default_of(source.table, "method"))
-    board, notes = vote_board(source, named, seed)
-    controlled = controlled_ranking(source, named, seed)
-    board = replace(board, categories=category_columns(source, board.votes), controlled=controlled)
-    data = {"votes": board.votes.count, "items": len(board.items)}
-    data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
-    probes = tuple(probe(board) for probe in VOTE_PROBES)
-    first, open_to = board.items[board.first], [board.items[i] for i in board.may_be_first]
-    read = dict(source.stated)
-    asked = keep.as_dict(), read, raw.sha256
-    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), *asked)
+        return _audit_scores(raw, question)
+    return _audit_votes(source, named or manager.get(Aggregator, default_of(source.table, "method")), question)
 
 
 def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBoard, list[str]]:
@@ -290,23 +290,32 @@ def _opened(raw: RawLog, columns: str, keep: Filter) -> OpenedLog | None:
     return source
 
 
-def _audit_scores(raw: RawLog, method: str, *, columns: str, seed: int, keep: Filter) -> Audit:
-    named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `rank_scores` rejects others
-    kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
-    ranking = rank_scores(raw, [method], columns=columns, seed=seed, **kept)
-    board = ScoreBoard(ranking.cells, complete_cases(ranking.cells, "tasks")[0], named, ranking, seed)
-    first = ranking.table.filter("may_be_first")["system"].to_list()
-    data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}
-    probes = tuple(probe(board) for probe in SCORE_PROBES)
-    return Audit(
-        str(board.method),
-        board.first,
-        first,
-        data,
-        seed,
-        with_levels(probes),
-        ranking.notes,
-        keep.as_dict(),
-        dict(ranking.facts.get("reading", {})),
-        raw.sha256,
+def _audit_votes(source: OpenedLog, method: Aggregator, question: AuditQuestion) -> Audit:
+    board, notes = vote_board(source, method, question.seed)
+    controlled = controlled_ranking(source, method, question.seed)
+    board = replace(board, categories=category_columns(source, board.votes), controlled=controlled)
+    data = {"votes": board.votes.count, "items": len(board.items)}
+    data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
+    probes = with_levels([probe(board) for probe in VOTE_PROBES])
+    first, open_to = board.items[board.first], [board.items[i] for i in board.may_be_first]
+    asked = question.keep.as_dict(), dict(source.stated), source.raw.sha256
+    return Audit(str(method), first, open_to, data, question.seed, probes, tuple(notes), *asked)
+
+
+def _audit_scores(raw: RawLog, question: AuditQuestion) -> Audit:
+    keep, method = question.keep, question.method or METHODS[0]
+    if keep.without_judge or keep.min_votes:
+        raise SpecError(
+            f"a score table has no judges and no votes: leave {option('without_judge')} and {option('min_votes')} out"
+        )
+    named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `ranked_scores` rejects others
+    asked = SystemsQuestion.from_options(
+        methods=(method,), columns=question.columns, seed=question.seed, where=keep.where, without=keep.without
     )
+    ranking = ranked_scores(raw, asked)
+    board = ScoreBoard(ranking.cells, complete_cases(ranking.cells, "tasks")[0], named, ranking, question.seed)
+    open_to = ranking.table.filter("may_be_first")["system"].to_list()
+    data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}
+    probes = with_levels([probe(board) for probe in SCORE_PROBES])
+    said = ranking.notes, keep.as_dict(), dict(ranking.facts.get("reading", {})), raw.sha256
+    return Audit(str(named), board.first, open_to, data, question.seed, probes, *said)

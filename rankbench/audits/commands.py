@@ -11,15 +11,15 @@ from typing import Any
 import click
 import polars as pl
 
-from rankbench.audits.audit import Audit
-from rankbench.audits.audit import audit as run
+from rankbench.audits.audit import Audit, audited_log
 from rankbench.audits.probe import Probe
+from rankbench.audits.question import AuditQuestion
 from rankbench.cli.forms import Format, chosen_form, file_options
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.origin import Provenance
-from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reading_options
+from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
+from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Answer, Table, show
-from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import amount_text, count_text, sentence, significant
 from rankbench.data.readers.remote import shown_log
 
@@ -34,10 +34,9 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
     sections={"Which votes": f"{READING} {FILTER}", "Which model": "method", "How shown": f"everything {FILES}"},
 )
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
-@method_option("Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.")
 @reading_options
 @filter_options
-@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")
+@question_options(AuditQuestion)
 @click.option("--all", "everything", is_flag=True, help="Print the answers and tables of all probes.")
 @file_options
 def audit(log: str, form: Format | None, out: Path | None, everything: bool, title: str, **options: Any) -> None:
@@ -48,7 +47,7 @@ def audit(log: str, form: Format | None, out: Path | None, everything: bool, tit
     """
     shown = chosen_form(form, out, [log])
     with heartbeat(f"auditing {shown_log(log)}"):
-        found = run(log, **options)
+        found = audited_log(log, AuditQuestion.from_options(**options))
     answer = audit_answer(found, log)
     if everything and shown == "table":
         answer = replace(answer, tables=[*answer.tables, *probe_tables(found)])

@@ -18,7 +18,6 @@ from rankbench.cli.output import (
     filter_options,
     heartbeat,
     reading_options,
-    time_unit_option,
     where_option,
 )
 from rankbench.cli.question_options import question_options
@@ -26,13 +25,12 @@ from rankbench.cli.shown import show
 from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.errors import SpecError
-from rankbench.logs.log_filter import Filter
-from rankbench.ranking import aggregate as engine
+from rankbench.ranking.aggregate import Aggregation, ranked_log
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 from rankbench.ranking.pictures import judgments_text
-from rankbench.ranking.question import RankingQuestion
+from rankbench.ranking.question import OverTimeQuestion, RankingQuestion
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
-from rankbench.ranking.times import TimeUnit
+from rankbench.ranking.times import CalendarUnit
 from rankbench.systems.question import SystemsQuestion
 from rankbench.systems.read_scores import scores_read
 from rankbench.systems.score_ranking import rank_scores
@@ -63,8 +61,7 @@ from rankbench.systems.score_ranking import rank_scores
     help="With --by: a row for each item, a column for each category; without a value, of ranks.",
 )
 @click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands, and changes since --since.")
-@time_unit_option("With --over: unit of time that groups votes; default: the finest unit with at most 200 times.")
-@click.option("--since", default="", metavar="TIME", help="With --over: start of changes; default: the median time.")
+@question_options(OverTimeQuestion)
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
     log: str,
@@ -75,7 +72,7 @@ def aggregate(
     points: str,
     across: Literal["ranks", "scores"] | None,
     over: str | None,
-    time_unit: TimeUnit | None,
+    time_unit: CalendarUnit | None,
     since: str,
     matrix: bool,
     title: str,
@@ -87,32 +84,30 @@ def aggregate(
     with one another stand on scales of their own.
     """
     shown = chosen_form(form, out, [log], pictures=not (matrix or effects))
+    asked = RankingQuestion.from_options(**options)
     if over:
-        taken = {name: options[name] for name in ("method", "columns", "reader", "control", "seed")}
-        kept = {name: options[name] for name in ("where", "without", "without_judge", "min_votes")}
-        others = [options[name] for name in ("by", "pool", "between", "intervals", "address")]
-        if any([*others, effects, points, across, matrix]):
+        if any([asked.by, asked.pool, asked.between, asked.intervals, asked.address, effects, points, across, matrix]):
             refused = "--by, --pool, --between, --effects, --intervals, --scale, --across, --matrix, --executor"
             raise SpecError(f"--over time: leave {refused} out")
         with heartbeat(f"scores over time of {shown_log(log)}"):
-            history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
+            history = scores_over_time(log, OverTimeQuestion.beside(asked, time_unit=time_unit, since=since))
         answer, size = rankings.history_answer(history, top), count_text(history.facts["n"], "vote")
         return show(replace(answer, title=title, provenance=_provenance(history, log, size)), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
-    if effects and (not options["control"] or matrix):
+    if effects and (not asked.control or matrix):
         raise SpecError("--effects shows effects of covariates: name covariates with --control, and leave --matrix out")
-    if across and (options["by"] is None or matrix):
+    if across and (asked.by is None or matrix):
         raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix")
-    if options["intervals"] and (matrix or across == "scores"):
+    if asked.intervals and (matrix or across == "scores"):
         raise SpecError("--matrix and --across scores show no intervals: leave --intervals out, or take --across ranks")
-    if options["between"] and any([effects, across, matrix, points]):
+    if asked.between and any([effects, across, matrix, points]):
         raise SpecError("--between: leave --effects, --across, --matrix and --scale out")
     with heartbeat(f"ranking {shown_log(log)}"):
-        found = engine.aggregate(log, **options)
+        found = ranked_log(log, asked)
     found = rescaled(found, scale) if scale else found
-    if options["between"]:
+    if asked.between:
         answer = between_answer(found)
     elif effects:
         answer = rankings.effects_answer(found)
@@ -129,7 +124,7 @@ def aggregate(
     return show(replace(answer, title=title, provenance=_provenance(found, log, size)), shown, out)
 
 
-def _provenance(found: engine.Aggregation | ScoresOverTime, log: str, size: str) -> Provenance:
+def _provenance(found: Aggregation | ScoresOverTime, log: str, size: str) -> Provenance:
     return Provenance({log: size}, [found.method], found.sha256, found.facts.get("reading", {}))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -15,10 +16,14 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def question_options(question: type[Record]) -> Callable[[F], F]:
-    """Return a decorator that gives a command the options of a question, in the order of its fields."""
+    """Return a decorator that gives a command the options that a question declares, in the order of its fields.
+
+    The options of its base class have a decorator of their own.
+    """
 
     def given(command: F) -> F:
-        for name, field in reversed(question.model_fields.items()):
+        for name in reversed(inspect.get_annotations(question)):
+            field = question.model_fields[name]
             if offered := next((one for one in field.metadata if isinstance(one, Offered)), None):
                 command = _option(name, field, offered)(command)
         return command
@@ -28,7 +33,8 @@ def question_options(question: type[Record]) -> Callable[[F], F]:
 
 def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
     """Return the option of a field, by its type, its bounds, its default and its description."""
-    options: dict[str, Any] = {"default": field.default, "help": field.description}
+    words_before = f"With --{offered.beside}: " if offered.beside else ""
+    options: dict[str, Any] = {"default": field.default, "help": f"{words_before}{field.description}"}
     kinds = [one for one in union_types(field.annotation) if one is not type(None)]
     words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
     if bool in kinds:

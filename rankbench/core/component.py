@@ -67,12 +67,15 @@ class Offered:
         Kind of component whose names complete it.
     flag_value : str
         Value where the option stands without one.
+    beside : str
+        Option of the command without which it means nothing.
     """
 
     name: str = ""
     metavar: str = ""
     names: str = ""
     flag_value: str = ""
+    beside: str = ""
 
 
 class QuestionRecord(Record):
@@ -90,9 +93,22 @@ class QuestionRecord(Record):
         try:
             return cls(**options)
         except ValidationError as error:
-            if isinstance(said := error.errors()[0].get("ctx", {}).get("error"), SpecError):
+            first = error.errors()[0]
+            if isinstance(said := first.get("ctx", {}).get("error"), SpecError):
                 raise said from None
-            raise SpecError(": ".join(first_problem(error))) from error
+            path, message = first_problem(error)
+            if bound := _BOUNDS.get(first["type"]):
+                raise SpecError(f"{path} must be {bound.format(**first['ctx'])}, not {first['input']}") from error
+            raise SpecError(f"{path}: {message}") from error
+
+
+_BOUNDS = {
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+}
+"""Words for bounds of numbers, by pydantic's name of what breaks them."""
 
 
 def _check(value: object, annotation: object) -> None:

@@ -120,7 +120,12 @@ def told_text(columns: str = "", words: str = "", file_format: str = "") -> str:
 
 
 def with_told(told: str, role: str, name: str) -> str:
-    """Return the text of column roles with the column of one role replaced, and the former column ignored."""
+    """Return the text of column roles with the column of one role replaced, and the former column ignored.
+
+    It is the same text where `name` is empty.
+    """
+    if not name:
+        return told
     reading = Reading.parsed(told)
     others = reading.without(role).read()
     former = () if role in NO_COLUMNS else tuple(one for one in reading.all(role) if one not in {name, *others})

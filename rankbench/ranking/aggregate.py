@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.data.readings.find import AnyReading, told
+from rankbench.data.readings.find import AnyReading
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import Log
 from rankbench.logs.opened import no_file
 from rankbench.ranking.load import WantedIntervals
@@ -197,7 +196,6 @@ def aggregate(
     ExecutorError
         The cluster cannot be used, or its workers do not see the log.
     """
-    settle_runtime()
     question = RankingQuestion.from_options(
         method=method,
         by=by,
@@ -205,19 +203,25 @@ def aggregate(
         pool=pool,
         between=between,
         intervals=intervals,
-        columns=told(columns, words, reading) if words or reading else columns,
+        columns=columns,
+        words=words,
+        reading=reading,
         reader=reader,
         replicates=replicates,
         seed=seed,
         executor=executor,
         address=address,
-        keep=Filter.from_options(where, without, without_judge, min_votes),
+        where=where,
+        without=without,
+        without_judge=without_judge,
+        min_votes=min_votes,
     )
     return ranked_log(log, question)
 
 
 def ranked_log(log: Log, question: RankingQuestion) -> Aggregation:
     """Rank a log by a question: see `aggregate`."""
+    settle_runtime()
     fitted = FittedQuestion.opened(log, question)
     found = RankedParts(fitted)
     effects, between = (pl.concat(some) if some else None for some in (found.effects, found.differences))

@@ -10,10 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.runtime import LOG_SEED, one_blas_thread, settle_runtime
+from rankbench.core.runtime import one_blas_thread, settle_runtime
 from rankbench.core.spec import parse
 from rankbench.core.text import count_text
-from rankbench.data.readings.find import AnyReading, told
 from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError
@@ -21,9 +20,8 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.reading import with_told
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
-from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.open import Log, open_log
-from rankbench.logs.opened import no_file
+from rankbench.logs.opened import OpenedLog, no_file
 from rankbench.logs.votes import Votes, coded_votes, load_votes
 from rankbench.plugin.manager import contender
 from rankbench.ranking.covariates import controlled_votes, effect_design_effects, effects_table
@@ -38,6 +36,7 @@ from rankbench.ranking.history_average import (
     weighed_models,
 )
 from rankbench.ranking.pictures import history_drawing
+from rankbench.ranking.question import OverTimeQuestion
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
 from rankbench.ranking.sampling_units import has_interval, too_few_judges_note
@@ -109,47 +108,8 @@ class ScoresOverTime:
         return history_drawing(self.table, self.now, place, self.method, self.facts, top, dated=self.dated)
 
 
-def scores_over_time(
-    log: Log,
-    method: str = "",
-    *,
-    unit: TimeUnit | None = None,
-    since: str = "",
-    columns: str = "",
-    words: str = "",
-    reading: AnyReading | None = None,
-    reader: str = "",
-    keep: Filter = NO_FILTER,
-    control: str = "",
-    seed: int = LOG_SEED,
-) -> ScoresOverTime:
+def scores_over_time(log: Log, question: OverTimeQuestion) -> ScoresOverTime:
     """Return the scores of a log's items over time, with bands, and their changes between then and now.
-
-    The points of a grid are weighed by how likely they make the log: the product, over times, of the chances that
-    were given to the votes of a time by those before it (prequential likelihood, by Laplace's method). Scores are means
-    over them, and what is not known of the variances is in the bands. Without a method the grid is extended until the
-    likeliest point is inside, and refined until points next to one another are nearly as likely.
-
-    Parameters
-    ----------
-    log : path, LazyFrame, DataFrame, or name of a data set
-        Votes with times.
-    method : str
-        A sequential aggregator with a model of scores over time, or a grid of it.
-    unit : TimeUnit, optional
-        Votes of one such unit go together; by default the finest unit that makes at most 200.
-    since : str
-        The first time that begins here or later is *then*, as ``2024``, ``2024-Q2``, ``2024-03``, ``2024-03-31`` or
-        ``2024-03-31T12:00``; a number where times are numbers. By default that of the median vote.
-    columns, words, reading, reader
-        See `rankbench.aggregate`.
-    keep : Filter
-        Rows, items and judges to keep.
-    control : str
-        Covariates whose effects, the same at all times, are estimated beside the scores: see
-        `rankbench.data.tables.covariates`.
-    seed : int
-        Of the normal draws behind ranks and simultaneous intervals.
 
     Raises
     ------
@@ -159,31 +119,16 @@ def scores_over_time(
         It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
     """
     settle_runtime()
-    meant = told(columns, words, reading) if words or reading else columns
-    meant = with_told(meant, "control", control) if control else meant
-    source = open_log(log, columns=meant, reader=reader, keep=keep)
-    points = _points(method or default_of(source.table, "history"))
-    if not method and not default_of(source.table, "history"):
-        raise not_judged(source.name, source.table, "method")
-    source = source.judged()
-    if source.table.row != "comparisons":
-        raise SpecError(f"there are scores over time of votes alone; {source.name} holds {source.table}")
-    coded = coded_votes(source.frame)
-    votes = load_votes(coded)
-    check_size(len(votes.items))
-    votes, of_covariates = controlled_votes(votes) if control else (replace(votes, covariates=None), [])
-    if votes.times is None:
-        said = votes.order_note().split(":")[0]
-        raise SpecError(f"{said}: there are no scores over time")
-    when = TimesTogether.from_votes(coded, unit, since)
-    search = not method and len(points) > 1
+    source, points = _opened(log, question)
+    votes, when, of_covariates = _timed_votes(source, question)
+    search = not question.method and len(points) > 1
     with one_blas_thread():
         alike = alike_votes(votes, when.place, when.place > (when.then + len(when.names) - 1) // 2)
         counts = timed_counts(votes, when.place, np.diff(when.x, prepend=when.x[0] - 1.0))
         averaged = _Averaged.over(points, counts, alike, when.then, search=search)
         if votes.covariates is not None and averaged.levels.effects.shape != (len(votes.covariates.names),):
             raise SpecError(f"{points[0].name!r} estimates no effects of covariates: take dynamic-bradley-terry")
-        found = _read(votes.items, when.names, counts, alike, averaged.levels, when.then, seed)
+        found = _read(votes.items, when.names, counts, alike, averaged.levels, when.then, question.seed)
     notes = [*source.notes, *when.notes, *_notes(votes, alike, when.names, when.names[when.then], when.unit)]
     notes += of_covariates
     if len(averaged.grid) > 1:
@@ -196,13 +141,39 @@ def scores_over_time(
         "now": when.names[-1],
         "n": votes.count,
         "grid": averaged.grid,
-        "seed": seed,
+        "seed": question.seed,
         **({"reading": dict(source.stated)} if source.stated else {}),
     }
     effects, axis = _effects(votes, alike, averaged.levels), when.axis
     return ScoresOverTime(
         *found, str(averaged.point), tuple(notes), facts, axis, effects, source.raw.sha256, when.dated
     )
+
+
+def _opened(log: Log, question: OverTimeQuestion) -> tuple[OpenedLog, list[SequentialAggregator]]:
+    """Return an opened log of votes, and the models that are asked about it, or its default ones."""
+    told = with_told(question.columns, "control", question.control)
+    source = open_log(log, columns=told, reader=question.reader, keep=question.keep)
+    method = question.method or default_of(source.table, "history")
+    points = _points(method)
+    if not method:
+        raise not_judged(source.name, source.table, "method")
+    source = source.judged()
+    if source.table.row != "comparisons":
+        raise SpecError(f"there are scores over time of votes alone; {source.name} holds {source.table}")
+    return source, points
+
+
+def _timed_votes(source: OpenedLog, question: OverTimeQuestion) -> tuple[Votes, TimesTogether, list[str]]:
+    """Return votes, their times, and notes on their covariates."""
+    coded = coded_votes(source.frame)
+    votes = load_votes(coded)
+    check_size(len(votes.items))
+    votes, notes = controlled_votes(votes) if question.control else (replace(votes, covariates=None), [])
+    if votes.times is None:
+        said = votes.order_note().split(":")[0]
+        raise SpecError(f"{said}: there are no scores over time")
+    return votes, TimesTogether.from_votes(coded, question.time_unit, question.since), notes
 
 
 class _Averaged(NamedTuple):

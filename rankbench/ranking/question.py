@@ -1,22 +1,22 @@
-"""A question is what `rankbench.aggregate` is asked: a value, which refuses options that do not go together."""
+"""Questions on the ranking of a log are values, which refuse options that do not go together."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rankbench.core.component import Offered, QuestionRecord
+from rankbench.core.component import Offered
 from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import OptionError, SpecError
-from rankbench.interfaces.reading import with_told
-from rankbench.logs.log_filter import Filter
+from rankbench.logs.question import LogQuestion
 from rankbench.ranking.load import WantedIntervals
 from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.rank import RESAMPLES
+from rankbench.ranking.times import CalendarUnit
 
 
-class RankingQuestion(QuestionRecord):
+class RankingQuestion(LogQuestion):
     """Options of a ranking of a log of votes, ballots or clicks; `rankbench.aggregate` explains the fields."""
 
     method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
@@ -49,9 +49,6 @@ class RankingQuestion(QuestionRecord):
     address: Annotated[str, Offered()] = Field(
         default="", description="Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786."
     )
-    columns: str = Field(default="", description="Meanings of columns and of words.")
-    reader: str = Field(default="", description="Reader of a file.")
-    keep: Filter = Field(default=Filter(), description="Rows, items and judges to rank.")
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
@@ -74,7 +71,44 @@ class RankingQuestion(QuestionRecord):
         """Intervals of the question: a difference always has some."""
         return self.intervals or ("auto" if self.between else None)
 
-    @property
-    def told(self) -> str:
-        """Meanings of columns, with the covariates."""
-        return with_told(self.columns, "control", self.control) if self.control else self.columns
+
+class OverTimeQuestion(LogQuestion):
+    """Options of scores over time.
+
+    The points of a grid are weighed by how likely they make the log: the product, over times, of the chances that
+    were given to the votes of a time by those before it (prequential likelihood, by Laplace's method). Scores are means
+    over them, and what is not known of the variances is in the bands. Without a method the grid is extended until the
+    likeliest point is inside, and refined until points next to one another are nearly as likely.
+
+    Attributes
+    ----------
+    method : str
+        A sequential aggregator with a model of scores over time, or a grid of it.
+    control : str
+        Covariates whose effects, the same at all times, are estimated beside the scores: see
+        `rankbench.data.tables.covariates`.
+    seed : int
+        Of the normal draws behind ranks and simultaneous intervals.
+    time_unit : CalendarUnit, optional
+        Votes of one such unit go together; by default the finest unit that makes at most 200.
+    since : str
+        The first time that begins here or later is *then*, as ``2024``, ``2024-Q2``, ``2024-03``, ``2024-03-31`` or
+        ``2024-03-31T12:00``; a number where times are numbers. By default that of the median vote.
+    """
+
+    method: str = ""
+    control: str = ""
+    seed: int = Field(default=LOG_SEED, ge=0)
+    time_unit: Annotated[CalendarUnit | None, Offered(beside="over")] = Field(
+        default=None,
+        description="unit of time that groups votes; default: the finest unit with at most 200 times.",
+    )
+    since: Annotated[str, Offered(metavar="TIME", beside="over")] = Field(
+        default="", description="start of changes; default: the median time."
+    )
+
+    @classmethod
+    def beside(cls, question: RankingQuestion, **options: Any) -> Self:
+        """Return the question about the same votes by the same method, with options of its own."""
+        shared = cls.model_fields.keys() & RankingQuestion.model_fields.keys()
+        return cls.from_options(**{name: getattr(question, name) for name in shared}, **options)

@@ -19,6 +19,7 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.metric import RIDGE
 from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import Log
 from rankbench.logs.opened import OpenedLog
 from rankbench.logs.stream import FirstVotes, first_of_counts
@@ -58,7 +59,8 @@ class FittedQuestion:
             See `rankbench.aggregate`.
         """
         named = _aggregator(question.method) if question.method else None
-        source = opened_log(log, columns=question.told, by=question.by, reader=question.reader, keep=question.keep)
+        told = with_told(question.columns, "control", question.control)
+        source = opened_log(log, columns=told, by=question.by, reader=question.reader, keep=question.keep)
         method = question.method or default_of(source.table, "method")
         if not method:
             raise not_judged(source.name, source.table, "method")

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from rankbench.errors import SpecError, option
 
-TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
+CalendarUnit: TypeAlias = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
+"""Span of dates and date-times."""
+
+TimeUnit: TypeAlias = Literal["time", CalendarUnit]
 """Span whose votes count as of one time; ``time``: the same time in the log."""
 
-CALENDAR_UNITS: dict[TimeUnit, str] = {
+CALENDAR_UNITS: dict[CalendarUnit, str] = {
     "minute": "1m",
     "hour": "1h",
     "day": "1d",
@@ -37,12 +40,12 @@ _BEGIN, _END = 631_152_000, 4_102_444_800
 """Seconds since 1970 at the beginnings of 1990 and of 2100."""
 
 
-def _moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "") -> tuple[pl.Series, list[str]]:
-    """Return numbers as moments, with a note, unless `unit` or `since` needs numbers; other times unchanged.
+def _moments_of_numbers(times: pl.Series, since: str = "") -> tuple[pl.Series, list[str]]:
+    """Return numbers as moments, with a note, unless `since` needs numbers; other times unchanged.
 
     Numbers are moments if all of them are seconds since 1970, or thousandths of them and so on, from 1990 to 2100.
     """
-    if unit == "time" or _later(since) or not times.dtype.is_numeric() or not len(times):
+    if _later(since) or not times.dtype.is_numeric() or not len(times):
         return times, []
     near = times.cast(pl.Float64)
     for name, parts in _EPOCHS.items():
@@ -103,9 +106,9 @@ _STRETCHES = 50
 """Times of a log whose times are numbers, more than `_MOST_TIMES` of them: stretches of about equally many votes."""
 
 
-def _times_together(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
+def _times_together(times: pl.Series, unit: CalendarUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
     """Return the time unit of each vote, the unit's name, and the number of units since the first."""
-    if unit != "time" and (isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date):
+    if isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date:
         units = [unit] if unit is not None else list(CALENDAR_UNITS)
         if times.dtype == pl.Date and unit is None:
             units = units[units.index("day") :]
@@ -224,9 +227,9 @@ class TimesTogether(NamedTuple):
         return tuple(map(float, self.moments if self.moments.dtype.is_numeric() else self.x))
 
     @classmethod
-    def from_votes(cls, coded: pl.LazyFrame, unit: TimeUnit | None, since: str) -> TimesTogether:
+    def from_votes(cls, coded: pl.LazyFrame, unit: CalendarUnit | None, since: str) -> TimesTogether:
         """Return the times of a log's votes, by a unit."""
-        times, dated = _moments_of_numbers(coded.select("time").collect()["time"].sort(), unit, since)
+        times, dated = _moments_of_numbers(coded.select("time").collect()["time"].sort(), since)
         periods, chosen, x = _times_together(times, unit)
         place = (periods != periods.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int64)
         starts = np.flatnonzero(np.diff(place, prepend=-1))

@@ -190,7 +190,6 @@ def rank_scores(
     SpecError
         An unknown method or task, or an option that is out of range.
     """
-    settle_runtime()
     question = SystemsQuestion.from_options(
         methods=tuple(dict.fromkeys(methods)),
         without=tuple(dict.fromkeys(without)),
@@ -211,6 +210,7 @@ def rank_scores(
 
 def ranked_scores(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> ScoreRanking:
     """Rank the systems of a score table as a question asks: see `rank_scores`."""
+    settle_runtime()
     asked = [score_method(text) for text in question.methods or METHODS]
     found = scores_read(scores, question)
     read, alone = found.table, bool(found.loss) and len(found.table.systems) == 1

@@ -23,6 +23,7 @@ from rankbench.logs.parquet_log import parquet_log
 from rankbench.protocols.log_votes import votes_of
 from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.question import OverTimeQuestion
 
 CITATIONS = pl.DataFrame(
     {
@@ -111,7 +112,8 @@ def test_histories_are_those_of_as_many_votes() -> None:
         }
     )  # fmt: skip
     found, each = (
-        scores_over_time(table, "dynamic-bradley-terry:drift=0.01,variance=1") for table in (log, expanded(log))
+        scores_over_time(table, OverTimeQuestion(method="dynamic-bradley-terry:drift=0.01,variance=1"))
+        for table in (log, expanded(log))
     )
     assert found.table.equals(each.table)
 

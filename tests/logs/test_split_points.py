@@ -27,6 +27,7 @@ from rankbench.ranking.categories import category_votes
 from rankbench.ranking.covariates import offered_controls
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pooled import pooled_rankings
+from rankbench.ranking.question import OverTimeQuestion
 
 LEVEL = pl.DataFrame({"left": ["x"] * 100, "right": ["y"] * 100, "points": [0.6, 0.8] * 50})
 """The left has 70 of 100 points; the standard deviation of a vote's is .1."""
@@ -200,13 +201,13 @@ def by_time(n: int = 400) -> tuple[pl.DataFrame, float]:
 def test_bands_over_time_are_those_of_as_many_whole_votes() -> None:
     frame, spread = by_time()
     method = "dynamic-bradley-terry:drift=0.05,variance=1"
-    found = scores_over_time(frame, method)
+    found = scores_over_time(frame, OverTimeQuestion(method=method))
     ends = {"left": ("left", "right", pl.col("points")), "right": ("right", "left", 1 - pl.col("points"))}
     whole = pl.concat(
         frame.select(winner=winner, loser=loser, weight=points / spread, time="time", query_id=pl.lit("q"))
         for winner, loser, points in ends.values()
     ).filter(pl.col("weight") > 0)
-    expected = scores_over_time(whole, method)
+    expected = scores_over_time(whole, OverTimeQuestion(method=method))
     for column in ("score", "lower", "upper"):
         np.testing.assert_allclose(found.table[column], expected.table[column], atol=1e-6)
     changes = [one.now.sort("item")["change_lower"] for one in (found, expected)]
@@ -215,7 +216,9 @@ def test_bands_over_time_are_those_of_as_many_whole_votes() -> None:
 
 
 def test_few_graded_votes_have_bands_of_whole_ones_and_it_is_said() -> None:
-    found = scores_over_time(graded(20).drop("judge"), "dynamic-bradley-terry:drift=0.05,variance=1")
+    found = scores_over_time(
+        graded(20).drop("judge"), OverTimeQuestion(method="dynamic-bradley-terry:drift=0.05,variance=1")
+    )
     assert "too wide" in found.notes[-1]
 
 

@@ -19,6 +19,7 @@ from rankbench.cli import main
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, TimedCounts
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
+from rankbench.ranking.question import OverTimeQuestion
 
 M, TIMES, DRIFT, VARIANCE, HOME = 4, 5, 0.2, 1.5, 0.8
 METHOD = f"dynamic-bradley-terry:drift={DRIFT},variance={VARIANCE}"
@@ -49,7 +50,7 @@ BESIDE = "ignore=neutral|*_rest"
 
 def over_time(frame: pl.DataFrame, control: str) -> ScoresOverTime:
     """Return scores over time with covariates; other columns say nothing of who won."""
-    return scores_over_time(frame, METHOD, control=control, columns=BESIDE)
+    return scores_over_time(frame, OverTimeQuestion(method=METHOD, control=control, columns=BESIDE))
 
 
 def dense(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +125,7 @@ def test_intervals_know_of_tastes_of_judges(of_sides: float, of_items: float) ->
         won = rng.random(n) < expit(tastes[judge, left] - tastes[judge, right] + judges[judge])
         votes = {"left": left.astype(str), "right": right.astype(str), "winner": np.where(won, "left", "right")}
         frame = pl.DataFrame(votes | {"judge": judge.astype(str), "time": time})
-        found = scores_over_time(frame, METHOD, control="side").effects
+        found = scores_over_time(frame, OverTimeQuestion(method=METHOD, control="side")).effects
         assert found is not None
         inside.append(bool(found["lower"][0] <= HOME <= found["upper"][0]))
         width.append(found["upper"][0] - found["lower"][0])

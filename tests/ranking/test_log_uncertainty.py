@@ -35,6 +35,7 @@ from rankbench.ranking.interval_kinds import LogFacts, by_judge, chosen_interval
 from rankbench.ranking.load import counted_votes, load_log
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pictures import intervals_words
+from rankbench.ranking.question import OverTimeQuestion
 from rankbench.ranking.rank import rank
 from rankbench.ranking.ranked_log import CountedVotes
 
@@ -356,7 +357,9 @@ def test_votes_of_one_judge_are_named_so(asked: dict[str, Any]) -> None:
 
 def test_scores_over_time_of_few_judges_are_of_their_votes() -> None:
     frame = three_judges().drop("lang", "weight")
-    found, plain = (scores_over_time(one, method="dynamic-bradley-terry") for one in (frame, frame.drop("judge")))
+    found, plain = (
+        scores_over_time(one, OverTimeQuestion(method="dynamic-bradley-terry")) for one in (frame, frame.drop("judge"))
+    )
     assert found.now.equals(plain.now)
     assert any("no item has an effective number of 3 judges" in note for note in found.notes)
 

@@ -18,8 +18,13 @@ from rankbench.cli import main
 from rankbench.errors import SpecError
 from rankbench.ranking.history_average import even_lattice
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
+from rankbench.ranking.question import OverTimeQuestion
 
 FEW = "dynamic-bradley-terry:drift=[0.01,0.03,0.1,0.3],variance=[0.5,1,2]"
+
+
+def over_time(log: Any, **asked: Any) -> ScoresOverTime:
+    return scores_over_time(log, OverTimeQuestion(**asked))
 
 
 def walks(
@@ -40,7 +45,7 @@ def walks(
 def covered(seed: int) -> tuple[float, bool, bool]:
     """Return the share of bands that cover, whether all changes do, and whether the best one now may be first."""
     scores, votes = walks(seed)
-    found = scores_over_time(votes, FEW)
+    found = over_time(votes, method=FEW)
     centered = scores - scores.mean(axis=1, keepdims=True)
     rows = found.table.with_columns(
         true=pl.Series([centered[int(t), int(i[1:])] for t, i in found.table.select("time", "item").iter_rows()])
@@ -84,7 +89,7 @@ def judged(seed: int, *, judges: int, in_turn: bool, rise: float = 0.0) -> pl.Da
 def test_tastes_of_judges_are_no_changes_and_bands_know_of_them(in_turn: bool) -> None:
     logs, named, inside = 20, 0, []
     for seed in range(logs):
-        found = scores_over_time(judged(seed, judges=10, in_turn=in_turn), FEW)
+        found = over_time(judged(seed, judges=10, in_turn=in_turn), method=FEW)
         named += bool((found.now["p"] <= 0.05).any())
         inside.append(found.now.select((pl.col("lower") <= 0) & (pl.col("upper") >= 0)).to_series().mean())
     assert named <= 2
@@ -95,7 +100,7 @@ def test_tastes_of_judges_are_no_changes_and_bands_know_of_them(in_turn: bool) -
 @pytest.mark.parametrize("weight", [1.0, 1.5])
 def test_a_change_is_found_beside_tastes_of_judges(weight: float) -> None:
     votes = judged(1, judges=40, in_turn=False, rise=2.0).with_columns(weight=pl.lit(weight))
-    found = scores_over_time(votes, FEW, since="2")
+    found = over_time(votes, method=FEW, since="2")
     assert found.now.filter(pl.col("p") <= 0.05).row(0, named=True)["item"] == "i0"
     assert found.now["votes"].sum() == pytest.approx(2400 * weight)
 
@@ -108,7 +113,7 @@ def test_an_item_that_falls_is_named_and_the_others_are_not() -> None:
         winner=pl.when(involved).then("loser").otherwise("winner"),
         loser=pl.when(involved).then("winner").otherwise("loser"),
     )
-    found = scores_over_time(votes, FEW, since="0")
+    found = over_time(votes, method=FEW, since="0")
     worse = found.now.filter(pl.col("p") <= 0.05)
     assert "i3" in worse["item"].to_list()
     own = found.now.row(by_predicate=pl.col("item") == "i3", named=True)
@@ -139,7 +144,7 @@ def dated(days: int, *, clock: bool = False) -> pl.DataFrame:
 )
 def test_the_unit_is_the_finest_of_at_most_200_unless_it_is_said(days: int, unit: Any, chosen: str, first: str) -> None:
     frame = dated(days)
-    found = scores_over_time(frame, "dynamic-bradley-terry", unit=unit)
+    found = over_time(frame, method="dynamic-bradley-terry", time_unit=unit)
     assert found.facts["time_unit"] == chosen
     assert found.facts["times"][0].startswith(first)
     assert len(found.facts["times"]) <= 200
@@ -153,7 +158,7 @@ def test_a_gap_of_two_years_is_two_steps_of_the_walk() -> None:
     for later, last in (("9y", "2029"), ("1y", "2021")):
         shifted = pl.when(pl.col("time").dt.month() > 2).then(pl.col("time").dt.offset_by(later)).otherwise("time")
         frame = dated(90).with_columns(time=shifted)
-        found = scores_over_time(frame, "dynamic-bradley-terry:drift=0.5", unit="year")
+        found = over_time(frame, method="dynamic-bradley-terry:drift=0.5", time_unit="year")
         assert found.facts["times"] == ["2020", last]
         width.append(float((found.now["change_upper"] - found.now["change_lower"]).mean()))
     assert width[0] > width[1]
@@ -162,16 +167,16 @@ def test_a_gap_of_two_years_is_two_steps_of_the_walk() -> None:
 @pytest.mark.full
 def test_times_backwards_in_the_future_and_very_many() -> None:
     votes = walks(1)[1]
-    plain = scores_over_time(votes, "dynamic-bradley-terry:drift=0.05")
-    shuffled = scores_over_time(votes.sample(fraction=1.0, shuffle=True, seed=2), "dynamic-bradley-terry:drift=0.05")
+    plain = over_time(votes, method="dynamic-bradley-terry:drift=0.05")
+    shuffled = over_time(votes.sample(fraction=1.0, shuffle=True, seed=2), method="dynamic-bradley-terry:drift=0.05")
     assert shuffled.table["score"].to_numpy() == pytest.approx(plain.table["score"].to_numpy(), abs=1e-9)
     future = dated(90).with_columns(pl.col("time").dt.offset_by("200y"))
-    assert scores_over_time(future, "dynamic-bradley-terry").facts["now"].startswith("2220-")
+    assert over_time(future, method="dynamic-bradley-terry").facts["now"].startswith("2220-")
     rng = np.random.default_rng(3)
     n = 100_000
     a, b = two_items(rng, n, 6)
     many = named(a, b, time=rng.permutation(n), judge=[f"j{x}" for x in range(n)])
-    found = scores_over_time(many, "dynamic-bradley-terry:drift=0.01")
+    found = over_time(many, method="dynamic-bradley-terry:drift=0.01")
     assert len(found.facts["times"]) == 50
     sizes = found.table.group_by("time").agg(pl.col("votes").sum() / 2)["votes"]
     assert (sizes.min(), sizes.max(), sizes.sum()) == (2000, 2000, n)
@@ -186,8 +191,8 @@ WALK = walks(1)[1]
         (WALK.drop("time"), {}, "the log does not say when votes were cast: there are no scores over time"),
         (WALK.with_columns(time=pl.when(pl.col("time") > 3).then("time")), {}, "have no time: there are no scores"),
         (WALK.with_columns(time=pl.lit(4)), {}, "all votes are of one time"),
-        (dated(90), {"unit": "year"}, "all votes are of one year"),
-        (WALK, {"unit": "day"}, "the log's times are numbers"),
+        (dated(90), {"time_unit": "year"}, "all votes are of one year"),
+        (WALK, {"time_unit": "day"}, "the log's times are numbers"),
         (dated(90), {"since": "2021"}, "since=2021: the log has no time from there on before its last one"),
         (WALK, {"method": "elo"}, "'elo' has no model of scores over time"),
         (WALK, {"method": "win-rate"}, "'win-rate' has no model of scores over time"),
@@ -195,22 +200,22 @@ WALK = walks(1)[1]
 )
 def test_what_has_no_scores_over_time_is_refused(frame: pl.DataFrame, options: dict[str, Any], words: str) -> None:
     with pytest.raises(SpecError, match=words):
-        scores_over_time(frame, **options)
+        over_time(frame, **options)
 
 
 def test_an_item_that_comes_late_has_no_score_before_and_no_change() -> None:
     votes = walks(2)[1]
     late = pl.DataFrame({"query_id": ["q"] * 12, "winner": ["new"] * 12, "loser": ["i1"] * 12, "time": [11] * 12})
-    found = scores_over_time(pl.concat([votes, late]), "dynamic-bradley-terry:drift=0.05", since="2")
+    found = over_time(pl.concat([votes, late]), method="dynamic-bradley-terry:drift=0.05", since="2")
     own = found.table.filter(item="new")
     assert own["time"].to_list() == ["11"]
     assert found.now.row(by_predicate=pl.col("item") == "new", named=True)["change"] is None
     alone = pl.concat([votes, late.with_columns(loser=pl.lit("newer"))])
-    assert any(note.startswith("no comparison joins") for note in scores_over_time(alone, FEW).notes)
+    assert any(note.startswith("no comparison joins") for note in over_time(alone, method=FEW).notes)
 
 
 def test_the_grid_is_printed_and_the_likeliest_is_taken() -> None:
-    found = scores_over_time(walks(4, drift=0.2)[1], FEW)
+    found = over_time(walks(4, drift=0.2)[1], method=FEW)
     best = max(found.facts["grid"], key=lambda one: one["weight"])
     assert found.method == best["method"]
     assert len(found.facts["grid"]) == 12
@@ -280,7 +285,7 @@ def test_bands_are_those_of_a_fine_grid_wherever_the_likeliest_variances_are(apa
     a[:m], b[:m] = np.arange(m), (np.arange(m) + 1) % m
     won = rng.random(len(t)) < 1 / (1 + np.exp(scores[t, b] - scores[t, a]))
     votes = named(a, b, won, time=t, w=np.where(won, a, b), l=np.where(won, b, a))
-    found = scores_over_time(votes.select("winner", "loser", "time"), since="1")
+    found = over_time(votes.select("winner", "loser", "time"), since="1")
     mean, deviation, at, weights = Dense(votes, m, times).averaged(
         np.geomspace(1e-6, 100, 32), np.geomspace(3e-4, 3e3, 28), 1
     )
@@ -309,7 +314,7 @@ def test_the_edge_of_a_grid_is_said() -> None:
         ),
         ("dynamic-bradley-terry:drift=0.1,variance=[0.1,1,30]", ""),
     ):
-        notes = " ".join(scores_over_time(votes, method).notes)
+        notes = " ".join(over_time(votes, method=method).notes)
         assert (said in notes) if said else ("at the edge" not in notes)
 
 
@@ -342,7 +347,7 @@ def test_the_verb_prints_ranks_and_changes_and_writes_files(tmp_path: Path) -> N
 
 
 def test_a_picture_has_a_line_for_each_of_the_first() -> None:
-    found: ScoresOverTime = scores_over_time(walks(3)[1], "dynamic-bradley-terry:drift=0.05")
+    found: ScoresOverTime = over_time(walks(3)[1], method="dynamic-bradley-terry:drift=0.05")
     axes = found.plot(3).axes[0]
     assert len(axes.get_lines()) == 3
     marked = [f"{item} *" if first else item for item, first in found.now.head(3).select("item", "may_be_first").rows()]
@@ -351,20 +356,20 @@ def test_a_picture_has_a_line_for_each_of_the_first() -> None:
 
 
 @pytest.mark.parametrize("parts", part_of([1, 10**3, 10**6, 10**9]))
-@pytest.mark.parametrize("asked", [{}, {"unit": "month"}, {"since": "2020-02"}])
+@pytest.mark.parametrize("asked", [{}, {"time_unit": "month"}, {"since": "2020-02"}])
 def test_seconds_since_1970_are_moments(parts: int, asked: dict[str, Any]) -> None:
     moments = dated(90, clock=True).with_columns(pl.col("time").dt.replace_time_zone("UTC").dt.truncate("1s"))
     epochs = moments.with_columns(pl.col("time").dt.epoch("s") * parts)
-    expected, found = (scores_over_time(frame, "dynamic-bradley-terry", **asked) for frame in (moments, epochs))
+    expected, found = (over_time(frame, method="dynamic-bradley-terry", **asked) for frame in (moments, epochs))
     assert found.facts["times"] == expected.facts["times"]
     assert found.now.equals(expected.now)
     assert found.notes[0] == expected.notes[0]
     assert found.notes[1].startswith("rankbench reads times as ")
     assert found.notes[2:] == expected.notes[1:]
-    numbers = scores_over_time(epochs, "dynamic-bradley-terry", since=str(epochs["time"].median()))
+    numbers = over_time(epochs, method="dynamic-bradley-terry", since=str(epochs["time"].median()))
     assert numbers.facts["time_unit"] == "time"
     with pytest.raises(SpecError, match="nothing says how many make a month"):
-        scores_over_time(epochs.with_columns(time=pl.col("time") - 1_500_000_000 * parts), "", unit="month")
+        over_time(epochs.with_columns(time=pl.col("time") - 1_500_000_000 * parts), time_unit="month")
 
 
 def test_points_of_a_grid_are_different_and_even() -> None:
@@ -383,7 +388,7 @@ def test_one_vote_on_a_stranger_moves_no_other_score_and_widens_no_band() -> Non
         pl.DataFrame({"winner": first, "loser": second}).cast(pl.String).with_columns(time=pl.int_range(1500) // 300)
     )
     more = pl.concat([votes, pl.DataFrame({"winner": ["3"], "loser": ["stranger"], "time": [4]})])
-    plain, found = (scores_over_time(one, method="dynamic-bradley-terry").now.sort("item") for one in (votes, more))
+    plain, found = (over_time(one, method="dynamic-bradley-terry").now.sort("item") for one in (votes, more))
     others = found.filter(pl.col("item") != "stranger")
     width, before = (table["upper"] - table["lower"] for table in (others, plain))
     assert (width / before).max() <= 1.05

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -10,28 +11,44 @@ import click
 import pytest
 
 import rankbench
+from rankbench.audits.commands import audit
+from rankbench.audits.question import AuditQuestion
 from rankbench.cli.aggregate import aggregate, rank
 from rankbench.core.component import Offered, QuestionRecord
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.log_filter import Filter
-from rankbench.ranking.question import RankingQuestion
+from rankbench.ranking.question import OverTimeQuestion, RankingQuestion
 from rankbench.systems.question import SystemsQuestion
 
 READING = {"words", "reading"}
 """Keywords that become a part of `columns`."""
 
 
-def test_every_keyword_is_a_field_with_the_same_default() -> None:
-    keywords = {name: one.default for name, one in inspect.signature(rankbench.aggregate).parameters.items()}
-    asked = {name: one.default for name, one in RankingQuestion.model_fields.items() if name != "keep"}
-    asked |= {one.name: one.default for one in fields(Filter)}
-    del keywords["log"]
-    assert {name: value for name, value in keywords.items() if name not in READING} == asked
+ASKED: list[tuple[Callable[..., Any], type[QuestionRecord]]] = [
+    (rankbench.aggregate, RankingQuestion),
+    (rankbench.rank, SystemsQuestion),
+    (rankbench.audit, AuditQuestion),
+]
+
+
+@pytest.mark.parametrize(("verb", "question"), ASKED)
+def test_every_keyword_is_a_field_with_the_same_default(
+    verb: Callable[..., Any], question: type[QuestionRecord]
+) -> None:
+    _, *keywords = inspect.signature(verb).parameters.values()
+    asked = {name: one.default for name, one in question.model_fields.items() if name != "keep"}
+    asked |= {one.name: one.default for one in fields(Filter) if "keep" in question.model_fields}
+    assert {one.name: one.default for one in keywords if one.name not in READING} == asked
 
 
 OFFERED = [
     (command, question, name)
-    for command, question in ((aggregate, RankingQuestion), (rank, SystemsQuestion))
+    for command, question in (
+        (aggregate, RankingQuestion),
+        (aggregate, OverTimeQuestion),
+        (rank, SystemsQuestion),
+        (audit, AuditQuestion),
+    )
     for name, field in question.model_fields.items()
     if any(isinstance(one, Offered) for one in field.metadata)
 ]
@@ -42,16 +59,9 @@ def test_an_option_of_the_command_is_a_field(command: click.Command, question: t
     field = question.model_fields[name]
     (option,) = [one for one in command.params if one.name == name]
     assert isinstance(option, click.Option)
-    assert option.help == field.description
+    assert (option.help or "").endswith(field.description or "")
     with click.Context(command) as context:
         assert option.get_default(context) == field.default
-
-
-def test_every_keyword_of_rank_is_a_field_with_the_same_default() -> None:
-    keywords = {name: one.default for name, one in inspect.signature(rankbench.rank).parameters.items()}
-    asked = {name: one.default for name, one in SystemsQuestion.model_fields.items()}
-    del keywords["scores"]
-    assert {name: value for name, value in keywords.items() if name not in READING} == asked
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from drawn_votes import named, two_items
 
 from rankbench.errors import SpecError
 from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.question import OverTimeQuestion
 
 FEW = "dynamic-bradley-terry:drift=[0.01,0.03,0.1,0.3],variance=[0.5,1,2]"
 
@@ -36,14 +37,13 @@ MONTHS = [date(2023 + k // 12, 1 + k % 12, 15) for k in range(20)]
         (list(range(15)), {"since": "1e1"}, "10"),
         (list(range(-8, 7)), {"since": "-3"}, "-3"),
         ([0.5 * k for k in range(30)], {"since": "10"}, "10.0"),
-        (MONTHS, {"since": "2023-04", "unit": "quarter"}, "2023-Q2"),
-        (MONTHS, {"since": "2023-02", "unit": "quarter"}, "2023-Q2"),
-        (MONTHS, {"since": "2023-Q3", "unit": "quarter"}, "2023-Q3"),
-        (MONTHS, {"since": "2024", "unit": "quarter"}, "2024-Q1"),
-        (MONTHS, {"since": "2024-03", "unit": "month"}, "2024-03"),
-        (MONTHS, {"since": "2024-03-15T00:00", "unit": "day"}, "2024-03-15"),
-        (MONTHS, {"since": "2024-03-15T00:01", "unit": "day"}, "2024-04-15"),
-        (MONTHS, {"since": "2024-03-15", "unit": "time"}, "2024-03-15"),
+        (MONTHS, {"since": "2023-04", "time_unit": "quarter"}, "2023-Q2"),
+        (MONTHS, {"since": "2023-02", "time_unit": "quarter"}, "2023-Q2"),
+        (MONTHS, {"since": "2023-Q3", "time_unit": "quarter"}, "2023-Q3"),
+        (MONTHS, {"since": "2024", "time_unit": "quarter"}, "2024-Q1"),
+        (MONTHS, {"since": "2024-03", "time_unit": "month"}, "2024-03"),
+        (MONTHS, {"since": "2024-03-15T00:00", "time_unit": "day"}, "2024-03-15"),
+        (MONTHS, {"since": "2024-03-15T00:01", "time_unit": "day"}, "2024-04-15"),
         (
             [datetime(2024, 1, d, 12, tzinfo=UTC) for d in range(1, 20)],
             {"since": "2024-01-05T13:00+01:00"},
@@ -52,7 +52,8 @@ MONTHS = [date(2023 + k // 12, 1 + k % 12, 15) for k in range(20)]
     ],
 )
 def test_since_is_a_time_and_no_text(times: list[Any], options: dict[str, Any], then: str) -> None:
-    assert scores_over_time(of_times(times), "dynamic-bradley-terry:drift=0.05", **options).facts["then"] == then
+    question = OverTimeQuestion(method="dynamic-bradley-terry:drift=0.05", **options)
+    assert scores_over_time(of_times(times), question).facts["then"] == then
 
 
 @pytest.mark.parametrize(
@@ -68,4 +69,4 @@ def test_since_is_a_time_and_no_text(times: list[Any], options: dict[str, Any], 
 )
 def test_what_is_no_time_of_the_log_is_refused(times: list[Any], since: str, words: str) -> None:
     with pytest.raises(SpecError, match=re.escape(words)):
-        scores_over_time(of_times(times), "dynamic-bradley-terry:drift=0.05", since=since)
+        scores_over_time(of_times(times), OverTimeQuestion(method="dynamic-bradley-terry:drift=0.05", since=since))

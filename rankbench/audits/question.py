@@ -1,0 +1,22 @@
+"""A question is what `rankbench.audit` is asked: a value, whose fields are options of the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from rankbench.core.component import Offered
+from rankbench.core.runtime import LOG_SEED
+from rankbench.logs.question import LogQuestion
+
+
+class AuditQuestion(LogQuestion):
+    """Options of an audit of the ranking of a log of votes, or of a score table; `rankbench.audit` explains them."""
+
+    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
+        default="",
+        description="Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for "
+        "scores.",
+    )
+    seed: Annotated[int, Offered()] = Field(default=LOG_SEED, ge=0, description="Seed of simulations.")
