@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from rankbench.core.code_digest import OURSELVES, code_digest, edited_file
 from rankbench.core.runtime import settle_runtime
@@ -17,18 +17,20 @@ from rankbench.errors import ExecutorError, SpecError, option
 from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
-from rankbench.interfaces.suite import Suite, SuitePart
+from rankbench.interfaces.suite import EVERYTHING, Suite
+from rankbench.ranking.times import CalendarUnit
 from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
 from rankbench.reports.rerun import rerun as compute_again
 from rankbench.reports.results import PaperFiles, Results
 from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
-from rankbench.runner.executors import LIMIT, run_in_pool, run_on_cluster
+from rankbench.runner.executors import run_in_pool, run_on_cluster
 from rankbench.runner.experiment_check import check_suite
 from rankbench.runner.plan import Planned, make_plan
-from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources, source_names, with_parameters
+from rankbench.runner.prepare import in_time_units, prepare_sources, source_names, with_parameters
 from rankbench.runner.progress import Progress
+from rankbench.runner.question import DEFAULTS, RunQuestion
 from rankbench.runner.run_record import check_folder, check_room, default_folder, of_other_code, run_facts, suite_record
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
@@ -40,42 +42,8 @@ __all__ = ["Results", "planned", "rank", "report", "run", "verify"]
 DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
 
-def planned(
-    suite: str,
-    *,
-    dataset: DatasetChoice = (),
-    reps: int | None = None,
-    extra: Sequence[str] = (),
-    time_unit: str | None = None,
-    parameters: str = "",
-    only: Sequence[str] = (),
-    n: Sequence[int] = (),
-) -> Planned:
+def planned(suite: str, question: RunQuestion = DEFAULTS) -> Planned:
     """Load a suite and its data and plan it, without running anything.
-
-    Parameters
-    ----------
-    suite : str
-        Name of a registered suite, or a path to a TOML file.
-    dataset : str, Dataset, or sequence of them
-        Other data sets than the suite's, in the contender grammar or as they are: each
-        replaces that of every experiment whose protocol takes it.
-    reps : int, optional
-        At most so many repetitions: the longest experiment gets them, the others keep
-        their proportion to it. Folds by time, whose number is fixed, stay as they are.
-    extra : sequence of str
-        Additions wherever they fit: a contender, or ``kind=component``, as in
-        ``surrogate=mine``, which stands in the place of the built-in ones.
-    time_unit : str, optional
-        Judgments of one such unit go together, as ``day``, in experiments that go by time.
-    parameters : str
-        Parameters of protocols in place of the suite's, as ``design=50,heldout=200``, in every experiment whose
-        protocol has them.
-    only : sequence of str
-        Patterns of what is computed, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; ``*`` stands for anything. By default
-        everything. Results are those of the whole suite, to the byte.
-    n : sequence of int
-        Numbers of judgments, as the suite writes them, that are computed; by default all.
 
     Raises
     ------
@@ -84,37 +52,29 @@ def planned(
     InputError
         The data cannot be had or read.
     """
-    whole, part = load_suite(suite), SuitePart(tuple(only), tuple(n))
+    whole, part, data = load_suite(suite), question.part, question.datasets
     loaded = part.of_suite(whole)
-    if reps is not None:
-        if reps < 1:
-            raise SpecError(f"reps must be 1 or more, not {reps}")
-        loaded = _limited(loaded, reps)
-    if parameters:
-        loaded = with_parameters(loaded, parameters)
+    if question.reps is not None:
+        loaded = _limited(loaded, question.reps)
+    if question.parameters:
+        loaded = with_parameters(loaded, question.parameters)
     by_unit: list[str] = []
-    if time_unit is not None:
-        loaded, by_unit = in_time_units(loaded, time_unit)
-    data = _several(dataset)
+    if question.time_unit is not None:
+        loaded, by_unit = in_time_units(loaded, question.time_unit)
     check_suite(loaded, own_data=not data)
     found = prepare_sources(loaded, data)
     if by_unit and not found.source_index.keys() & set(by_unit):
-        raise SpecError(f"{option('time_unit', time_unit)}: {found.left_out[by_unit[0]]}")
+        raise SpecError(f"{option('time_unit', question.time_unit)}: {found.left_out[by_unit[0]]}")
     kept = [experiment for experiment in loaded.experiments if experiment.name in found.source_index]
     if not kept:
         why = next(iter(found.left_out.values()))
         raise SpecError(f"the data allow no experiment of suite {loaded.name!r}: {why}")
     loaded = loaded.model_copy(update={"experiments": tuple(kept)})
-    plan = make_plan(loaded, found.sources, found.source_index, code_digest(), extra, part)
+    plan = make_plan(loaded, found.sources, found.source_index, code_digest(), question.extra, part)
     index = {experiment.name: found.source_index[experiment.name] for experiment in plan.suite.experiments}
     rest = tuple(experiment for experiment in whole.experiments if experiment.name not in index)
-    others = source_names(whole.model_copy(update={"experiments": rest}), data) if only or n else {}
+    others = source_names(whole.model_copy(update={"experiments": rest}), data) if part != EVERYTHING else {}
     return Planned(found.sources, index, found.left_out, plan, others)
-
-
-def _several(dataset: DatasetChoice) -> list[Dataset]:
-    chosen = [dataset] if isinstance(dataset, str | Dataset) else dataset
-    return [dataset_of(each) if isinstance(each, str) else each for each in chosen]
 
 
 def _limited(suite: Suite, reps: int) -> Suite:
@@ -134,12 +94,12 @@ def run(
     *,
     dataset: DatasetChoice = (),
     reps: int | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
     timeout: float | None = None,
     executor: Literal["local", "dask"] = "local",
     address: str = "",
     extra: Sequence[str] = (),
-    time_unit: str | None = None,
+    time_unit: CalendarUnit | None = None,
     parameters: str = "",
     only: Sequence[str] = (),
     n: Sequence[int] = (),
@@ -153,11 +113,17 @@ def run(
 
     Parameters
     ----------
-    suite, dataset, reps, extra, time_unit, parameters, only, n
-        See `planned`.
-    workers : int
+    suite : str
+        Name of a registered suite, or a path to a TOML file.
+    dataset : str, Dataset, or sequence of them
+        Other data sets than the suite's, in the contender grammar or as they are: each
+        replaces that of every experiment whose protocol takes it.
+    reps : int, optional
+        At most so many repetitions: the longest experiment gets them, the others keep
+        their proportion to it. Folds by time, whose number is fixed, stay as they are.
+    workers : int, optional
         Worker processes; 1 runs built-in contenders in this one. Contenders of plugins run in
-        worker processes, whatever the number.
+        worker processes, whatever the number. None: one for each processor.
     timeout : float, optional
         Seconds that a block may take; an hour by default. A contender that hangs becomes a row that says so. With a
         timeout all blocks run in workers, except blocks of a population that no plugin registers.
@@ -166,6 +132,19 @@ def run(
         `address`, to the same bytes; `workers` then means nothing.
     address : str
         As in ``tcp://10.0.0.1:8786``.
+    extra : sequence of str
+        Additions wherever they fit: a contender, or ``kind=component``, as in
+        ``surrogate=mine``, which stands in the place of the built-in ones.
+    time_unit : CalendarUnit, optional
+        Judgments of one such unit go together, as ``day``, in experiments that go by time.
+    parameters : str
+        Parameters of protocols in place of the suite's, as ``design=50,heldout=200``, in every experiment whose
+        protocol has them.
+    only : sequence of str
+        Patterns of what is computed, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; ``*`` stands for anything. By default
+        everything. Results are those of the whole suite, to the byte.
+    n : sequence of int
+        Numbers of judgments, as the suite writes them, that are computed; by default all.
     out : path, optional
         Folder for the results. Default: ``runs/SUITE``, or ``runs/SUITE-DATASET`` with other data than the suite's. If
         ``runs/SUITE-DATASET`` holds other results, the first 8 digits of the data's sha256 follow. A folder belongs to
@@ -179,51 +158,43 @@ def run(
 
     Raises
     ------
-    SpecError, InputError
-        See `planned`.
+    SpecError
+        Unknown names, parameters or keys.
+    InputError
+        The data cannot be had or read.
     ExecutorError
         The cluster cannot be used, or the code of rankbench or of a plugin in the suite changed during the run.
     StoreError
         The folder is in use by another run, or holds a run of another suite, of other data, or
         of data that have changed since.
     """
-    if (executor == "dask") != bool(address):
-        raise SpecError("the executor dask and the address of its scheduler go together")
-    if workers < 1:
-        raise SpecError(f"workers must be 1 or more, not {workers}")
-    if timeout is not None and not timeout > 0:
-        raise SpecError(f"a timeout is a number of seconds above 0, not {timeout}")
+    question = RunQuestion.from_options(
+        dataset=dataset,
+        reps=reps,
+        workers=workers,
+        timeout=timeout,
+        executor=executor,
+        address=address,
+        extra=extra,
+        time_unit=time_unit,
+        parameters=parameters,
+        only=only,
+        n=n,
+    )
+    return run_suite(suite, question, out, progress)
+
+
+def run_suite(
+    suite: str, question: RunQuestion, out: Path | str | None = None, progress: Progress | None = None
+) -> Results:
+    """Run a suite as a question asks: see `run`."""
     settle_runtime()
-    told = progress or Progress()
-    started = time.perf_counter()
+    told, started = progress or Progress(), time.perf_counter()
     with told:
-        data = _several(dataset)
-        made = planned(
-            suite,
-            dataset=data,
-            reps=reps,
-            extra=extra,
-            time_unit=time_unit,
-            parameters=parameters,
-            only=only,
-            n=n,
-        )
-        directory = Path(out) if out is not None else default_folder(made, data)
-        with closing(Store(directory)) as store:
-            check_folder(store, made)
-            record = suite_record(made)
-            if warning := of_other_code(store, record):
-                told.warn(warning)
-            missing = _missing(store, made.plan.tasks)
-            if missing:
-                _check_code(made.plan.plugins)
-            check_room(made, missing, directory, workers)
-            store.begin(record, made.plan.members)
-            told.start(missing, len(made.plan.tasks) - len(missing))
-            missing = [replace(task, advance=told.advance) for task in missing]
-            blocks = _computed(made, missing, workers=workers, timeout=timeout, address=address)
-            busy = _stored(store, made, blocks, told, first=len(missing) > 1)
-            computed = time.perf_counter() - started
+        made = planned(suite, question)
+        directory = Path(out) if out is not None else default_folder(made, question.datasets)
+        record, blocks, busy = _run(made, question, directory, told)
+        computed = time.perf_counter() - started
         told.say("leaderboard and figures")
         results = make_report(directory)
     seconds = {
@@ -231,8 +202,26 @@ def run(
         "until_last_block": computed,
         "blocks_all_workers": busy,
     }
-    write_facts(directory, run_facts(made, record, len(missing), workers, seconds))
+    write_facts(directory, run_facts(made, record, blocks, question.processes, seconds))
     return results
+
+
+def _run(made: Planned, question: RunQuestion, directory: Path, told: Progress) -> tuple[dict[str, Any], int, float]:
+    """Compute and store blocks without a result; return the record, their number, and their total seconds."""
+    with closing(Store(directory)) as store:
+        check_folder(store, made)
+        record = suite_record(made)
+        if warning := of_other_code(store, record):
+            told.warn(warning)
+        missing = _missing(store, made.plan.tasks)
+        if missing:
+            _check_code(made.plan.plugins)
+        check_room(made, missing, directory, question.processes)
+        store.begin(record, made.plan.members)
+        told.start(missing, len(made.plan.tasks) - len(missing))
+        missing = [replace(task, advance=told.advance) for task in missing]
+        blocks = _computed(made, missing, question)
+        return record, len(missing), _stored(store, made, blocks, told, first=len(missing) > 1)
 
 
 def _stored(store: Store, made: Planned, blocks: Iterable[BlockResult], told: Progress, *, first: bool) -> float:
@@ -248,15 +237,12 @@ def _stored(store: Store, made: Planned, blocks: Iterable[BlockResult], told: Pr
     return busy
 
 
-def _computed(
-    made: Planned, tasks: Sequence[BlockTask], *, workers: int, timeout: float | None, address: str
-) -> Iterable[BlockResult]:
+def _computed(made: Planned, tasks: Sequence[BlockTask], question: RunQuestion) -> Iterable[BlockResult]:
     """Yield task results from the local machine or a Dask cluster."""
-    limit = LIMIT if timeout is None else timeout
-    if tasks and address:
-        return run_on_cluster(made.sources, tasks, address, limit)
-    pooled = timeout is not None or (workers > 1 and len(tasks) > 1)
-    return run_in_pool(made.sources, tasks, min(workers, len(tasks)) if pooled else 0, limit)
+    if tasks and question.address:
+        return run_on_cluster(made.sources, tasks, question.address, question.limit)
+    pooled = question.timeout is not None or (question.processes > 1 and len(tasks) > 1)
+    return run_in_pool(made.sources, tasks, min(question.processes, len(tasks)) if pooled else 0, question.limit)
 
 
 def _check_code(plugins: Sequence[str]) -> None:

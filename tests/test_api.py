@@ -24,6 +24,7 @@ from rankbench.interfaces.method import Block, Fitted
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Queries
 from rankbench.methods.baselines import RandomScores
+from rankbench.runner.question import RunQuestion
 
 LOSSES = 'losses = ["ndcg", "precision:k=5", "pairwise-disagreement"]\n'
 CLAIM = """baseline = "logistic"
@@ -249,7 +250,7 @@ def test_what_is_no_number_of_anything_is_refused(suite: str, tmp_path: Path, pa
 
 
 def test_a_smaller_data_set_scales_n_and_says_so(suite: str) -> None:
-    made = api.planned(suite, dataset="web10k-like:queries=20,features=12")
+    made = api.planned(suite, RunQuestion(dataset="web10k-like:queries=20,features=12"))
     (prepared,), plan = made.sources, made.plan
     sizes = {split: len(units) for split, units in prepared.units.items()}
     assert sizes["design"] == (sizes["design"] + sizes["heldout"] + 1) // 2

@@ -100,7 +100,7 @@ def _answered() -> None:
 
 GROUP = "rankbench.commands"
 
-_WRITTEN = {"reading": "file-format", "extra": "with", "parameters": "set"}
+_WRITTEN = {"reading": "file-format", "extra": "with", "parameters": "set", "margin": "worse-by"}
 """Options whose keywords have other names."""
 
 

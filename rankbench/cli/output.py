@@ -288,11 +288,6 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-def method_option(words: str) -> Callable[[F], F]:
-    """Return the option ``--method`` of one aggregator, with a help text."""
-    return click.option("--method", default="", metavar="NAME", shell_complete=complete_names("aggregator"), help=words)
-
-
 where_option = click.option(
     "--where",
     default="",
@@ -318,18 +313,6 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
-
-
-def time_unit_option(words: str) -> Callable[[F], F]:
-    """Return the option ``--time-unit``, with a help text."""
-    units = ["minute", "hour", "day", "week", "month", "quarter", "year"]
-    return click.option("--time-unit", type=click.Choice(units), help=words)
-
-
-def chance_option(name: str, limit: float, default: float, words: str) -> Callable[[F], F]:
-    """Return the option of a chance below `limit` that a report is false, as `alpha`."""
-    chances = click.FloatRange(0, limit, min_open=True, max_open=True)
-    return click.option(name, "alpha", type=chances, default=default, show_default=True, help=words)
 
 
 def _kinds() -> list[str]:

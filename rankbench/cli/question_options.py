@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Literal, TypeVar, get_args, get_origin
+import re
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 from pydantic.fields import FieldInfo
@@ -33,23 +34,33 @@ def question_options(question: type[Record]) -> Callable[[F], F]:
 
 def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
     """Return the option of a field, by its type, its bounds, its default and its description."""
-    words_before = f"With --{offered.beside}: " if offered.beside else ""
-    options: dict[str, Any] = {"default": field.default, "help": f"{words_before}{field.description}"}
+    help_text = re.sub(r"`(\w+)`", r"--\1", field.description or "")
+    options: dict[str, Any] = {"default": field.default, "help": help_text}
     kinds = [one for one in union_types(field.annotation) if one is not type(None)]
     words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
     if bool in kinds:
-        return click.option(f"--{name.replace('_', '-')}", is_flag=True, help=field.description)
+        return click.option(f"--{name.replace('_', '-')}", is_flag=True, help=help_text)
     if words:
         options["type"] = click.Choice(sorted(words, key=lambda word: word != offered.flag_value))
-    elif int in kinds:
-        ends = {mark: getattr(one, mark) for one in field.metadata for mark in ("ge", "le") if hasattr(one, mark)}
-        options["type"] = click.IntRange(ends.get("ge"), ends.get("le"))
     elif several := [get_args(one) for one in kinds if get_origin(one) is tuple]:
         options |= {"multiple": True} if several[0][-1] is Ellipsis else {"nargs": len(several[0])}
+        if get_origin(several[0][0]) is Annotated:
+            kind, inner = get_args(several[0][0])
+            options["type"] = _numbers(kind, inner.metadata)
+    elif int in kinds or float in kinds:
+        options["type"] = _numbers(int if int in kinds else float, field.metadata)
     if offered.flag_value:
         options |= {"is_flag": False, "flag_value": offered.flag_value}
     if offered.names:
-        options["shell_complete"] = complete_names(offered.names)
-    shown = isinstance(field.default, int) or (bool(words) and field.default is not None)
+        options["shell_complete"] = complete_names(*offered.names.split())
+    shown = isinstance(field.default, int | float) or (bool(words) and field.default is not None)
     said = (f"--{(offered.name or name).replace('_', '-')}", name)
     return click.option(*said, metavar=offered.metavar or None, show_default=shown, **options)
+
+
+def _numbers(kind: type, metadata: Sequence[Any]) -> click.IntRange | click.FloatRange:
+    """Return the type of an option of numbers, with their bounds."""
+    ends = {mark: getattr(one, mark) for one in metadata for mark in ("ge", "gt", "le", "lt") if hasattr(one, mark)}
+    ranges = click.IntRange if kind is int else click.FloatRange
+    lowest, highest = ends.get("ge", ends.get("gt")), ends.get("le", ends.get("lt"))
+    return ranges(lowest, highest, min_open="gt" in ends, max_open="lt" in ends)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 import polars as pl
@@ -12,63 +12,30 @@ from rich.console import Console
 
 from rankbench import api
 from rankbench.cli.help import FILTER, READING, SectionedCommand
-from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options, time_unit_option
+from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
+from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Answer, Table, answering
-from rankbench.core.runtime import available_cores
 from rankbench.core.spec import Spec
 from rankbench.core.text import count_text, duration_text
 from rankbench.data.tables.covariates import parse_predictions
 from rankbench.errors import SpecError
 from rankbench.interfaces.cell import Split
+from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.reading import with_told
 from rankbench.logs.log_dataset import suite_of
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import own_log
+from rankbench.logs.question import LogQuestion
 from rankbench.reports.results import PaperFiles, run_record, run_summary
 from rankbench.reports.results import report as write
 from rankbench.runner.estimate import PATIENCE, Estimate, estimate
 from rankbench.runner.plan import Planned
 from rankbench.runner.progress import ConsoleProgress
+from rankbench.runner.question import RunQuestion
 
 _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that they differ by the covariates alone."""
 
 _MB, _GB = 1e6, 1e9
-
-
-dataset_option = click.option(
-    "--dataset",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_names("dataset"),
-    help="Data set in place of the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
-)
-
-with_option = click.option(
-    "--with",
-    "extra",
-    multiple=True,
-    metavar="CONTENDER",
-    shell_complete=complete_names("method", "aggregator"),
-    help="Add a contender; or, as in surrogate=NAME, a component in the place of the built-in ones, wherever it fits.",
-)
-
-
-def selection_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the options ``--only`` and ``--n`` of `rankbench.interfaces.suite.SuitePart`; `default` is that of n."""
-    n = click.option(
-        "--n",
-        type=click.IntRange(min=1),
-        multiple=True,
-        help=f"Number of judgments as the suite writes it; repeatable; default: {default}.",
-    )
-    only = click.option(
-        "--only",
-        multiple=True,
-        metavar="EXPERIMENT[/CONTENDER]",
-        help="Compute only this; repeatable; * stands for anything.",
-    )
-    return lambda command: only(n(command))
 
 
 @click.command(
@@ -107,34 +74,15 @@ def selection_options(default: str) -> Callable[[Callable[..., Any]], Callable[.
     help="Column of the log with chances that compete, as elo_prob1 or prob:of=home_team; repeatable.",
 )
 @filter_options
-@time_unit_option("Unit of time whose votes a method predicts together; default: votes of one time.")
-@dataset_option
-@click.option(
-    "--reps",
-    type=click.IntRange(min=1),
-    help="Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep five.",
-)
-@with_option
-@selection_options("all")
-@click.option(
-    "--set",
-    "parameters",
-    default="",
-    metavar="PARAM=VALUE,..",
-    help="Parameters of protocols, as design=50,heldout=200, in every experiment whose protocol has them.",
-)
-@click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
-@click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
-@click.option("--address", default="", help="Address of a Dask scheduler, as tcp://10.0.0.1:8786.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that a block may take.")
+@question_options(RunQuestion)
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--dry-run", is_flag=True, help="Show blocks, contenders, time and memory of the run, and run nothing.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
 def run(
-    workers: int | None, executor: Literal["local", "dask"], address: str, timeout: float | None, strict: bool,
-    dry_run: bool, out: Path | None, verbose: bool, **asked: Any,
+    suite: str | None, log: str | None, control: str, predictions: Sequence[str], strict: bool, dry_run: bool,
+    out: Path | None, verbose: bool, **options: Any,
 ) -> Answer:  # fmt: skip
     """Run a suite: every contender on the same judgments.
 
@@ -143,38 +91,36 @@ def run(
     failed or left out of a figure. If it is no terminal, it has a line on the progress every half minute.
     Exits with 1 if a contender failed, with --strict also if one was skipped.
     """
-    planned = _planned(**asked)
+    asked = {name: options.pop(name) for name in RunQuestion.model_fields}
+    reading = LogQuestion.from_options(**options)
+    if log is not None:
+        own, extra = _own_log(log, reading, control, predictions)
+        suite, asked["dataset"], asked["extra"] = (
+            suite or suite_of(own),
+            (*asked["dataset"], own),
+            (*asked["extra"], *extra),
+        )
+    elif control or predictions or reading != LogQuestion():
+        options_of_logs = "--columns, --control, --predictions, --reader and filters as --where"
+        raise SpecError(f"{options_of_logs} say how to read a --log")
+    question = RunQuestion.from_options(**asked)
     if dry_run:
-        return _plan(api.planned(**planned))
-    progress = ConsoleProgress(Console(stderr=True))
-    where: dict[str, Any] = {"executor": executor, "address": address, "timeout": timeout, "out": out}
-    results = api.run(workers=workers or available_cores(), progress=progress, **where, **planned)
+        return _plan(api.planned(suite or "paper", question))
+    results = api.run_suite(suite or "paper", question, out, ConsoleProgress(Console(stderr=True)))
     code = 1 if results.failures or (strict and results.skipped) else 0
     record = run_record(results) | {"exit_code": code}
     notices = [one for one in results.notices if one.kind != "smaller"]  # the summary has these
     return Answer(record, tables=[run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
 
 
-def _planned(
-    suite: str | None, dataset: Sequence[str], extra: Sequence[str], log: str | None, columns: str, reader: str,
-    control: str, predictions: Sequence[str], where: str, without: Sequence[str], without_judge: Sequence[str],
-    min_votes: int, **options: Any,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the arguments of `rankbench.api.planned`."""
-    keep = Filter.from_options(where, without, without_judge, min_votes)
-    if log is None:
-        if columns or reader or control or predictions or keep:
-            options_of_logs = "--columns, --control, --predictions, --reader and filters as --where"
-            raise SpecError(f"{options_of_logs} say how to read a --log")
-        return {"suite": suite or "paper", "dataset": dataset, "extra": extra, **options}
-    if control:
-        columns, extra = with_told(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
-    if predictions:
-        columns = with_told(columns, "predictions", ", ".join(predictions))
-        named = parse_predictions(", ".join(predictions))
-        extra = (*extra, *(str(Spec("predictions", {"column": one.column})) for one in named))
-    own = own_log(log, columns=columns, reader=reader, keep=keep)
-    return {"suite": suite or suite_of(own), "dataset": [*dataset, own], "extra": extra, **options}
+def _own_log(log: str, reading: LogQuestion, control: str, predictions: Sequence[str]) -> tuple[Dataset, Sequence[str]]:
+    """Return a user's log as a data set, and the contenders that its covariates and predictions add."""
+    columns, named = with_told(reading.columns, "control", control), ", ".join(predictions)
+    extra = [*_WITH_AND_WITHOUT] * bool(control)
+    if named:
+        columns = with_told(columns, "predictions", named)
+        extra += [str(Spec("predictions", {"column": one.column})) for one in parse_predictions(named)]
+    return own_log(log, columns=columns, reader=reading.reader, keep=reading.keep), extra
 
 
 def _plan(made: Planned) -> Answer:

@@ -57,6 +57,8 @@ class Record(Typed):
 class Offered:
     """An option of the command line that a field of a question becomes, with the field's name, type and description.
 
+    A description names other options in backticks.
+
     Attributes
     ----------
     name : str
@@ -64,18 +66,15 @@ class Offered:
     metavar : str
         Words for its value.
     names : str
-        Kind of component whose names complete it.
+        Kinds of component whose names complete it, separated by spaces.
     flag_value : str
         Value where the option stands without one.
-    beside : str
-        Option of the command without which it means nothing.
     """
 
     name: str = ""
     metavar: str = ""
     names: str = ""
     flag_value: str = ""
-    beside: str = ""
 
 
 class QuestionRecord(Record):

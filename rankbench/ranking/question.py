@@ -99,12 +99,12 @@ class OverTimeQuestion(LogQuestion):
     method: str = ""
     control: str = ""
     seed: int = Field(default=LOG_SEED, ge=0)
-    time_unit: Annotated[CalendarUnit | None, Offered(beside="over")] = Field(
+    time_unit: Annotated[CalendarUnit | None, Offered()] = Field(
         default=None,
-        description="unit of time that groups votes; default: the finest unit with at most 200 times.",
+        description="With `over`: unit of time that groups votes; default: the finest unit with at most 200 times.",
     )
-    since: Annotated[str, Offered(metavar="TIME", beside="over")] = Field(
-        default="", description="start of changes; default: the median time."
+    since: Annotated[str, Offered(metavar="TIME")] = Field(
+        default="", description="With `over`: start of changes; default: the median time."
     )
 
     @classmethod

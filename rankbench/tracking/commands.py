@@ -12,12 +12,12 @@ import click
 
 from rankbench.cli.forms import Format, format_option, title_option
 from rankbench.cli.origin import Provenance
-from rankbench.cli.output import chance_option, complete_names, heartbeat, method_option
-from rankbench.cli.run import dataset_option, selection_options, with_option
+from rankbench.cli.output import complete_names, heartbeat
+from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Answer, Table, finish, show
 from rankbench.core.text import visible, visible_line
 from rankbench.tracking.compare import compare_results
-from rankbench.tracking.comparison import Comparison, Margin
+from rankbench.tracking.comparison import Comparison
 from rankbench.tracking.comparison_page import (
     cells_of,
     columns_of,
@@ -25,6 +25,7 @@ from rankbench.tracking.comparison_page import (
     how_to_read,
     shown_changes,
 )
+from rankbench.tracking.question import ChangeQuestion, CompareQuestion, TimeQuestion
 from rankbench.tracking.time import TIME_COLUMNS, TimedSuite, time_suite, timed_json
 
 COARSE = 0.1
@@ -37,51 +38,18 @@ _ERRORS = 10
 """Annotations that GitHub shows of a step."""
 
 
-def _margin(ctx: click.Context, parameter: click.Parameter, text: str | None) -> Margin | None:
-    """Return the margin in an option, or None."""
-    if text is None:
-        return None
-    try:
-        size = float(text.removesuffix("%"))
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is no number, nor a share as 5%") from None
-    return Margin(size / 100, relative=True) if text.endswith("%") else Margin(size)
-
-
 def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a comparison's judgment and output to a command."""
     words = "Default: table. github: annotations on standard output, and the page into the job's summary."
     command = format_option(["table", "md", "html", "json", "github"], words)(command)
-    command = chance_option("--false-alarms", 0.5, 0.01, "Chance of a false alarm where nothing changed.")(command)
-    return click.option(
-        "--worse-by",
-        "margin",
-        metavar="X|X%",
-        callback=_margin,
-        help="A smaller change is not worse; default: 0, of speeds 5%, of speeds timed in turns 1%. For memory it is "
-        "always 10% and 16 MiB.",
-    )(command)
+    return question_options(ChangeQuestion)(command)
 
 
 @click.command()
 @click.argument("base", type=click.Path(path_type=Path, exists=True))
 @click.argument("head", type=click.Path(path_type=Path, exists=True))
 @comparison_options
-@click.option(
-    "--gate",
-    multiple=True,
-    metavar="EXPERIMENT[/CONTENDER]",
-    help="Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything.",
-)
-@click.option(
-    "--declared",
-    default="",
-    metavar="TEXT",
-    help="Why results were meant to change; without it any change on the same judgments fails.",
-)
-@click.option("--reference", default="", help="Benchmark by whose times others' are divided.")
-@method_option("Aggregator of two logs of votes; default: as rankbench aggregate.")
-@click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of two logs, as left=model_x.")
+@question_options(CompareQuestion)
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this file: .html, or Markdown."
 )
@@ -97,7 +65,7 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, title
     row of BASE was not tested.
     """
     with heartbeat(f"comparing {base} and {head}"):
-        answer = comparison_answer(compare_results(base, head, **options))
+        answer = comparison_answer(compare_results(base, head, CompareQuestion.from_options(**options)))
     answer = replace(answer, title=title, provenance=Provenance({str(base): "", str(head): ""}))
     if out is not None:
         show(answer, "html" if out.suffix.lower() == ".html" else "md", out)
@@ -158,25 +126,10 @@ def _property(text: str) -> str:
 
 @click.command()
 @click.argument("suite", shell_complete=complete_names("suite", files=True))
-@click.option("--against", default="", metavar="PYTHON|VERSION|GIT-REF", help="Other version of rankbench to time.")
-@click.option(
-    "--rounds", type=click.IntRange(min=1), help="Maximum number of rounds, rounded up to whole processes of two."
-)
-@click.option("--budget", metavar="10m", help="Maximum time, as 90s or 1h; default: 10m, or no limit with --rounds.")
-@click.option(
-    "--precision",
-    type=click.FloatRange(min=0, min_open=True),
-    default=0.02,
-    show_default=True,
-    help="Stop once the half width of every interval is at most this share of its ratio.",
-)
-@dataset_option
-@with_option
-@selection_options("the smallest")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the order of turns; default: a new one, kept.")
+@question_options(TimeQuestion)
 @comparison_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE-timings.")
-def time(suite: str, form: Format | None, **options: Any) -> None:
+def time(suite: str, form: Format | None, out: Path | None, **options: Any) -> None:
     """Time contenders in turns, of one version or of two.
 
     SUITE is a name or a file. With --against rankbench times its contenders in another version too, and tells which
@@ -191,7 +144,7 @@ def time(suite: str, form: Format | None, **options: Any) -> None:
         click.echo(visible_line(text), err=True)
 
     with heartbeat(lambda: doing[0]):
-        timed = time_suite(suite, say=say, **options)
+        timed = time_suite(suite, TimeQuestion.from_options(**options), out, say)
     finish(_answer(timed), form or "table")
 
 

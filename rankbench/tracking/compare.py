@@ -10,12 +10,10 @@ from rankbench.reports.same_cells import other_differences
 from rankbench.store.published import holds_results, open_results
 from rankbench.tracking.comparison import Change, Comparison, Family, Margin, place_of_row, untested
 from rankbench.tracking.quality_changes import quality_changes
+from rankbench.tracking.question import CompareQuestion
 from rankbench.tracking.ranking_changes import is_arena_log, ranking_changes
 from rankbench.tracking.speed_changes import LARGER_BY, LARGER_BYTES, benchmark_files, speed_changes, timing_changes
 from rankbench.tracking.timings import has_timings, read_timings
-
-ALPHA = 0.01
-"""Chance of a false alarm of a whole comparison."""
 
 SLOWER_BY = 0.05
 """Share by which a ratio of times must grow to matter, unless the caller says otherwise."""
@@ -24,18 +22,7 @@ SLOWER_IN_TURNS = 0.01
 """The same of times that were taken in turns in one job."""
 
 
-def compare_results(
-    base: Path,
-    head: Path,
-    *,
-    margin: Margin | None = None,
-    gate: tuple[str, ...] = (),
-    reference: str = "",
-    method: str = "",
-    columns: str = "",
-    alpha: float = ALPHA,
-    declared: str = "",
-) -> Comparison:
+def compare_results(base: Path, head: Path, question: CompareQuestion | None = None) -> Comparison:
     """Compare two results.
 
     Parameters
@@ -43,44 +30,32 @@ def compare_results(
     base, head : Path
         Each the folder of a run, a published one, one with timings, JSON of pytest-benchmark, a folder of such
         files, one a job, or a log of votes, whose rankings are compared.
-    margin : Margin, optional
-        Size that a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
-        were measured in turns. Memory has one of its own, see `rankbench.tracking.speed_changes.memory_margin`.
-    gate : tuple of str
-        Patterns of tested rows, see `rankbench.tracking.comparison.Family`; empty: everything.
-    reference : str
-        The benchmark that the others are divided by.
-    method, columns : str
-        Of logs: who ranks them, and what their columns mean; see
-        `rankbench.tracking.ranking_changes.ranking_changes`.
-    alpha : float, in (0, .5)
-    declared : str
-        Why results were meant to change; without it a change of results on the same judgments fails.
+    question : CompareQuestion
 
     Raises
     ------
     InputError
         A path that is none of these, two of different kinds, or one that is damaged.
     SpecError
-        A margin that is none.
+        A reference or a gate that fits nothing.
     """
-    if margin is not None and not 0 <= margin.size < float("inf"):
-        raise SpecError(f"a margin is a number, 0 or more, not {margin.size:g}")
-    kinds = {"a log" if method or columns else _kind(path): path for path in (base, head)}
+    question = question or CompareQuestion()
+    gate, alpha, reference = question.gate, question.alpha, question.reference
+    kinds = {"a log" if question.method or question.columns else _kind(path): path for path in (base, head)}
     if len(kinds) > 1:
         (one, first), (other, second) = kinds.items()
         raise InputError(f"{first} is {one} and {second} is {other}: rankbench cannot compare these")
     kind = next(iter(kinds))
     if reference and kind != "a benchmark":
         raise SpecError(f"{base} is {kind}: a reference is of files of pytest-benchmark")
-    limit = margin or (Margin(SLOWER_BY, relative=True) if kind == "a benchmark" else Margin())
+    limit = question.margin or (Margin(SLOWER_BY, relative=True) if kind == "a benchmark" else Margin())
     family, limits, differing = Family(limit, gate, alpha), str(limit), list[str]()
     if kind == "a benchmark":
         changes, notes = speed_changes(base, head, reference, family)
     elif kind == "a log":
-        changes, notes = ranking_changes(base, head, method, columns, family)
+        changes, notes = ranking_changes(base, head, question.method, question.columns, family)
     else:
-        changes, notes, limits, differing = _of_folders(base, head, margin, gate, alpha)
+        changes, notes, limits, differing = _of_folders(base, head, question)
     if gate and not changes and kind != "a benchmark":
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
@@ -88,12 +63,11 @@ def compare_results(
     for pattern in gate if kind == "results" else ():
         if not any(in_gate((pattern,), *place) for place in places):
             changes.append(untested(f"gate {pattern}: nothing that both have fits it", ""))
-    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes), tuple(differing), declared)
+    said = tuple(notes), tuple(differing), question.declared
+    return Comparison(str(base), str(head), tuple(changes), limits, alpha, *said)
 
 
-def _of_folders(
-    base: Path, head: Path, margin: Margin | None, gate: tuple[str, ...], alpha: float
-) -> tuple[list[Change], list[str], str, list[str]]:
+def _of_folders(base: Path, head: Path, question: CompareQuestion) -> tuple[list[Change], list[str], str, list[str]]:
     """Return the changes in quality, speed and memory, notes, the margins as text, and other differences.
 
     Where there are both, quality gets half of the level.
@@ -102,7 +76,8 @@ def _of_folders(
     qualities, speeds = (all(side) for side in zip(*held, strict=True))
     if not qualities and not speeds:
         raise InputError(f"one of {base} and {head} has results, the other timings: rankbench cannot compare these")
-    level = alpha / 2 if qualities and speeds else alpha
+    margin, gate = question.margin, question.gate
+    level = question.alpha / 2 if qualities and speeds else question.alpha
     changes, notes, limits, differing = list[Change](), list[str](), list[str](), list[str]()
     try:
         if qualities:

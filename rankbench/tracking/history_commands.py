@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from rankbench.cli.forms import Format, title_option
-from rankbench.cli.output import chance_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.cli.shown import show as write
 from rankbench.core.text import count_text
@@ -50,7 +49,14 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
 @history.command("show")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--series", "patterns", multiple=True, metavar="NAME", help="Series to show; * stands for anything.")
-@chance_option("--false-changes", 1, 0.05, "Chance of any false change, over all series.")
+@click.option(
+    "--false-changes",
+    "alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Chance of any false change, over all series.",
+)
 @click.option("--all", "everything", is_flag=True, help="Show also series that did not change.")
 @answering
 @title_option

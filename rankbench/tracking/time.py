@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rankbench.core.code_digest import cpu_class
-from rankbench.core.text import count_text, seconds_of, significant, without_nan
+from rankbench.core.text import count_text, significant, without_nan
 from rankbench.errors import SpecError, option
 from rankbench.stats.contrasts import mean_intervals
 from rankbench.tracking import turns
-from rankbench.tracking.compare import ALPHA, compare_results
-from rankbench.tracking.comparison import Comparison, Margin
+from rankbench.tracking.compare import compare_results
+from rankbench.tracking.comparison import Comparison
 from rankbench.tracking.other_version import other_version
+from rankbench.tracking.question import CompareQuestion, TimeQuestion
 from rankbench.tracking.timed_versions import Launcher, here
 from rankbench.tracking.timings import TimingFacts, Timings, has_timings, read_timings, write_timings
 
-BUDGET = 600.0
-"""Seconds, unless the caller says otherwise."""
-
-PRECISION = 0.02
+Side: TypeAlias = Literal["base", "head", ""]
+"""A version that is timed: of two the other or the running one; empty: alone."""
 
 TIME_COLUMNS = ("where", "contender", "median", "95% interval", "to reference", "95% interval", "first call", "memory")
 
@@ -123,39 +122,14 @@ class TimedSuite:
 
 
 def time_suite(
-    suite: str,
-    *,
-    against: str = "",
-    rounds: int | None = None,
-    budget: float | str | None = None,
-    precision: float = PRECISION,
-    dataset: Sequence[str] = (),
-    extra: Sequence[str] = (),
-    only: Sequence[str] = (),
-    n: Sequence[int] = (),
-    seed: int | None = None,
-    margin: Margin | None = None,
-    alpha: float = ALPHA,
-    out: Path | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    suite: str, question: TimeQuestion, out: Path | None = None, say: Callable[[str], None] = lambda text: None
 ) -> TimedSuite:
     """Time the contenders of a suite in turns: one version, or two of them.
 
     Parameters
     ----------
     suite : str
-    against : str
-        The other version, see `rankbench.tracking.other_version.other_version`; it is the base.
-    rounds : int, optional
-        At most so many.
-    budget : float or str, optional
-        Seconds, or a time as `rankbench.core.text.seconds_of` reads it; `BUDGET` where `rounds` are not given either.
-    precision : float
-        Relative half width of intervals that is narrow enough.
-    dataset, extra, only, n, seed
-        See `rankbench.tracking.timed_versions.Launcher`.
-    margin, alpha
-        See `rankbench.tracking.compare.compare_results`.
+    question : TimeQuestion
     out : Path, optional
         By default ``runs/SUITE-timings``.
     say : callable
@@ -168,26 +142,68 @@ def time_suite(
     SpecError
         Limits that are none, or a suite without such contenders.
     """
-    sides = [other_version(against, say), here()] if against else [here()]
+    sides = [other_version(question.against, say), here()] if question.against else [here()]
     folder = out or Path("runs") / f"{Path(suite).stem}-timings"
-    drawn = secrets.randbelow(2**31) if seed is None else seed
-    launcher = Launcher(sides, suite, datasets=dataset, extra=extra, only=only, n=n, seed=drawn)
-    job = secrets.token_hex(16)
-    names: list[Literal["base", "head", ""]] = ["base", "head"] if against else [""]
-    folders = [folder / name for name in names]
-    for other in {folder, folder / "base", folder / "head"}.difference(folders):
+    folders = _folders(folder, ["base", "head"] if question.against else [""])
+    launcher = Launcher(sides, suite, question)
+    if question.against:
+        say(f"timing {suite}")  # the last message was on the other version's environment
+    taken = turns.take_turns(
+        launcher.launch,
+        question.precision,
+        budget=question.limit,
+        launches=question.launches,
+        looked=_keeper(launcher, folders, Path(suite).stem, question.precision),
+    )
+    if not launcher.cells and not launcher.failed:
+        both = " in both versions" if question.against else ""
+        raise SpecError(f"suite {suite!r} has nothing to time{both}")
+    notes = _notes(launcher)
+    if not taken.launches or not launcher.cells:
+        notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
+        compared = str(folder / "base"), str(folder / "head")
+        nothing = Comparison(*compared, (), "", question.alpha, tuple(notes)) if question.against else None
+        return TimedSuite(folder, [], nothing, notes, 0, turns.ROUNDS)
+    timed = [read_timings(where) for where in folders.values()]
+    comparison: Comparison | None = None
+    if question.against:
+        asked = CompareQuestion(margin=question.margin, alpha=question.alpha)
+        comparison = compare_results(folder / "base", folder / "head", asked)
+        comparison = replace(comparison, notes=tuple(dict.fromkeys([*comparison.notes, *notes])))
+    rows = [row for one in timed for row in _rows(one)]
+    return TimedSuite(folder, rows, comparison, notes, timed[0].launches, timed[0].rounds)
+
+
+def _folders(folder: Path, sides: Sequence[Side]) -> dict[Side, Path]:
+    """Return the folder of each side.
+
+    Raises
+    ------
+    SpecError
+        A folder has the timings of another job.
+    """
+    folders = {side: folder / side for side in sides}
+    for other in {folder, folder / "base", folder / "head"}.difference(folders.values()):
         if has_timings(other):
             raise SpecError(
                 f"{other} has the timings of another job; give this one a folder of its own with {option('out')}"
             )
+    return folders
+
+
+def _keeper(
+    launcher: Launcher, folders: Mapping[Side, Path], suite: str, precision: float
+) -> Callable[[turns.TurnsTaken], None]:
+    """Return a function that writes the timings of each side after each look."""
+    job = secrets.token_hex(16)
 
     def keep(taken: turns.TurnsTaken) -> None:
         failed = {str(cell): why for cell, why in launcher.failed.items()}
-        for at, (name, where) in enumerate(zip(names, folders, strict=True)):
+        for at, (side, where) in enumerate(folders.items()):
             facts = TimingFacts(
                 job=job,
-                side=name,
-                suite=Path(suite).stem,
+                side=side,
+                suite=suite,
                 version=launcher.sides[at].name,
                 machine=cpu_class(),
                 reference=str(launcher.facts[at]["reference"]),
@@ -195,33 +211,20 @@ def time_suite(
                 declared=taken.declared,
                 last=taken.last,
                 precision=precision,
-                seed=drawn,
+                seed=launcher.seed,
                 failed=failed,
             )
             write_timings(where, _timings(launcher, taken.launches, at, facts))
 
-    if against:
-        say(f"timing {suite}")  # the last message was on the other version's environment
-    limit = seconds_of(budget) if budget is not None else BUDGET if rounds is None else math.inf
-    launches = turns.LAUNCHES if rounds is None else max(1, -(-rounds // turns.ROUNDS))
-    taken = turns.take_turns(launcher.launch, precision, budget=limit, launches=launches, looked=keep)
-    if not launcher.cells and not launcher.failed:
-        raise SpecError(f"suite {suite!r} has nothing to time{' in both versions' if against else ''}")
+    return keep
+
+
+def _notes(launcher: Launcher) -> list[str]:
+    """Return notes on cells that failed, and on cells of one version alone."""
     notes = [f"not timed: {cell}: {why}" for cell, why in sorted(launcher.failed.items())]
-    notes += [
-        f"{'gone' if side else 'new'}: {cell}" for side, cells in sorted(launcher.missing.items()) for cell in cells
-    ]
-    if not taken.launches or not launcher.cells:
-        notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
-        nothing = Comparison(str(folders[0]), str(folders[-1]), (), "", alpha, tuple(notes)) if against else None
-        return TimedSuite(folder, [], nothing, notes, 0, turns.ROUNDS)
-    timed = [read_timings(where) for where in folders]
-    comparison: Comparison | None = None
-    if against:
-        comparison = compare_results(*folders, margin=margin, alpha=alpha)
-        comparison = replace(comparison, notes=tuple(dict.fromkeys([*comparison.notes, *notes])))
-    rows = [row for one in timed for row in _rows(one)]
-    return TimedSuite(folder, rows, comparison, notes, timed[0].launches, timed[0].rounds)
+    for side, cells in sorted(launcher.missing.items()):
+        notes += [f"{'gone' if side else 'new'}: {cell}" for cell in cells]
+    return notes
 
 
 def _timings(launcher: Launcher, launches: Sequence[turns.Launch], at: int, facts: TimingFacts) -> Timings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from rankbench.core.runtime import BLAS_THREADS
 from rankbench.errors import InputError
 from rankbench.interfaces.cell import printable
 from rankbench.interfaces.suite import SuitePart
+from rankbench.tracking.question import TimeQuestion
 from rankbench.tracking.timings import TURNS, TimedCell
 from rankbench.tracking.turns import ROUNDS, Launch, order_of_round
 
@@ -141,13 +143,8 @@ class Launcher:
         Base and head, or one alone.
     suite : str
         Name, or path of a file.
-    datasets : sequence of str
-    extra : sequence of str
-        Contenders, or components in the place of the built-in ones, that are added to the suite.
-    only, n : sequence of str, sequence of int
-        The contenders that are timed, see `rankbench.interfaces.suite.SuitePart`; by default at the smallest n of each.
-    seed : int
-        Of the order of turns.
+    question : TimeQuestion
+        Of `only` and `n`, see `rankbench.interfaces.suite.SuitePart`; by default at the smallest n of each contender.
 
     Attributes
     ----------
@@ -165,17 +162,13 @@ class Launcher:
         self,
         sides: Sequence[TimedVersion],
         suite: str,
-        *,
-        datasets: Sequence[str] = (),
-        extra: Sequence[str] = (),
-        only: Sequence[str] = (),
-        n: Sequence[int] = (),
-        seed: int,
+        question: TimeQuestion,
     ) -> None:
-        self.sides, self.seed = list(sides), seed
+        self.sides = list(sides)
+        self.seed = secrets.randbelow(2**31) if question.seed is None else question.seed
         self._suite = str(Path(suite).resolve()) if Path(suite).is_file() else suite
-        self._datasets, self._extra = list(datasets), list(extra)
-        self._part = SuitePart(tuple(only), tuple(n))
+        self._datasets, self._extra = list(question.dataset), list(question.extra)
+        self._part = SuitePart(question.only, question.n)
         self.cells: list[TimedCell] = []
         self.facts: list[dict[str, Any]] = []
         self.missing: dict[int, list[TimedCell]] = {}

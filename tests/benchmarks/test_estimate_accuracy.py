@@ -16,6 +16,7 @@ from rankbench.runner.estimate import estimate
 from rankbench.runner.executors import warm_up_all
 from rankbench.runner.plan import Planned
 from rankbench.runner.prepare import shared
+from rankbench.runner.question import RunQuestion
 from rankbench.runner.worker_pool import START, Worker, run_sent
 
 SMALL = suite_text('use = "erm:k=[1,10,inf],draws=2000"', 'use = "random-scores"', n="[2000, 32000]", repetitions=2)
@@ -50,7 +51,7 @@ def test_estimates_hold_within_a_factor_of_two(benchmark: Any, load: str, tmp_pa
     (tmp_path / "small.toml").write_text(SMALL)
     options = dict(LOADS[load])
     suite = options.pop("suite").replace("SMALL", str(tmp_path / "small.toml"))
-    made = api.planned(suite, **options)
+    made = api.planned(suite, RunQuestion(**options))
     warm_up_all(made.sources, made.plan.tasks)  # what is not compiled yet
     found = benchmark.pedantic(estimate, (made,), rounds=1)
     seconds = taken(made)

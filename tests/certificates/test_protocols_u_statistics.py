@@ -27,6 +27,7 @@ from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.methods.baselines import LogOddsRegression, UStatistic
 from rankbench.plugin import manager
 from rankbench.protocols.expected_risk import expected_moments
+from rankbench.runner.question import RunQuestion
 
 METRICS = ("abs-bias", "deviation", "excess", "instability")
 
@@ -201,7 +202,7 @@ def test_normal_variables():
 def test_other_methods_do_not_fit():
     assert "does not estimate" in UStatistics().misfit(manager.get(Method, "random-scores"))
     with pytest.raises(SpecError, match="random-scores"):
-        api.planned("u-statistics", extra=["random-scores"])
+        api.planned("u-statistics", RunQuestion(extra=["random-scores"]))
 
 
 def ran(prepared, cells, metrics=(), n=1):

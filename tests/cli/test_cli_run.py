@@ -38,7 +38,7 @@ def results(*, failures=None, skipped=None, notices=()):
 def test_reasons_of_failures_are_short_and_plain(rankbench, monkeypatch):
     reason = "\x1b[2J[/red] [bold]broken" + "x" * 10_000
     found = results(failures={reason: 3}, notices=[("failed", f"failed: mine (3 cells of demo): {reason}")])
-    monkeypatch.setattr(api, "run", lambda *args, **kwargs: found)
+    monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: found)
     done = rankbench("run", "--suite", "demo")
     assert done.exit_code == 1
     assert "\x1b[2J" not in done.output
@@ -54,7 +54,7 @@ def test_what_was_skipped_is_said_as_it_is(rankbench, monkeypatch, strict, code)
     said = f"skipped: lightgbm (1,200 cells of figure-2, figure-3, figure-4, table-1, table-1-leaking): {ADVICE}"
     left = "left out of figure-2: [mine]: no curve of estimated-gap"
     found = results(skipped={ADVICE: 1200}, notices=[("skipped", said), ("left out", left)])
-    monkeypatch.setattr(api, "run", lambda *args, **kwargs: found)
+    monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: found)
     done = rankbench("run", "--suite", "demo", *strict)
     assert done.exit_code == code
     assert done.stderr.splitlines() == [said, left]  # nothing escaped, no line broken
@@ -62,14 +62,14 @@ def test_what_was_skipped_is_said_as_it_is(rankbench, monkeypatch, strict, code)
 
 def test_strict_alone_is_no_error(rankbench, monkeypatch):
     found = results(notices=[("diverged", "diverged: mine (1 cell of demo)")])
-    monkeypatch.setattr(api, "run", lambda *args, **kwargs: found)
+    monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: found)
     assert rankbench("run", "--suite", "demo", "--strict").exit_code == 0
     assert "--strict" in rankbench("run", "--help").stdout
 
 
 def test_many_notices_are_cut(rankbench, monkeypatch):
     many = [("skipped", f"skipped: m{i}") for i in range(30)]
-    monkeypatch.setattr(api, "run", lambda *args, **kwargs: results(notices=[*many, ("failed", "failed: last")]))
+    monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: results(notices=[*many, ("failed", "failed: last")]))
     lines = rankbench("run", "--suite", "demo").stderr.splitlines()
     assert (lines[0], lines[1], lines[-1]) == (
         "failed: last",
@@ -148,11 +148,11 @@ def test_predictions_compete_wherever_votes_are_predicted(rankbench, tmp_path, m
 def test_a_log_may_be_a_data_set(rankbench, monkeypatch, name, suite):
     asked = []
 
-    def run(suite, *, dataset, **_):
-        asked.append((suite, [str(d) for d in dataset]))
+    def run(suite, question, *_):
+        asked.append((suite, [str(d) for d in question.datasets]))
         return results(failures={"x": 1})
 
-    monkeypatch.setattr(api, "run", run)
+    monkeypatch.setattr(api, "run_suite", run)
     assert rankbench("run", "--log", name).exit_code == 1
     assert asked == [(suite, [name])]
 

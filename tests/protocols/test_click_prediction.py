@@ -28,6 +28,7 @@ from rankbench.interfaces.queries import Selections
 from rankbench.plugin import manager
 from rankbench.protocols.click_prediction import METRIC, ClickPrediction, _held, _parts, click_log_loss
 from rankbench.reports.headline import Notice
+from rankbench.runner.question import RunQuestion
 
 DATASET = CascadeClicks(queries=6, items=8, shown=5, sessions=4000)
 
@@ -243,7 +244,7 @@ def test_n_that_few_sessions_make_one_are_run_once(monkeypatch, tmp_path, sessio
     assert sorted(results.leaderboard["n"].unique()) == sizes
     assert json.loads((tmp_path / "run.json").read_text())["n"] == {"prediction": sizes}
     # The largest n keeps the suite's own: claims and figures are about that.
-    members = api.planned("own-clicks", dataset=Log(parts=False), reps=2).plan.members
+    members = api.planned("own-clicks", RunQuestion(dataset=Log(parts=False), reps=2)).plan.members
     assert {member.n_declared for member in members if member.n == training} == {32_000}
 
 

@@ -22,6 +22,7 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING
 from rankbench.logs.open import log_file
 from rankbench.protocols.items import Items
+from rankbench.runner.question import RunQuestion
 from rankbench.stats.best import ranges_from_first
 from rankbench.store.journal import Journal
 
@@ -117,7 +118,7 @@ def test_who_cannot_compete(tmp_path: Path, use: str, said: str) -> None:
     path = tmp_path / "own.toml"
     path.write_text(SUITE.format(folds="").replace('use = "win-rate" }},'.replace("}}", "}"), f'use = "{use}" }},', 1))
     with pytest.raises(SpecError, match=said):
-        api.planned(str(path), dataset=Log())
+        api.planned(str(path), RunQuestion(dataset=Log()))
 
 
 def test_a_coin_is_declared_by_metric_and_stays_with_the_results(results: rankbench.Results) -> None:

@@ -34,10 +34,11 @@ from rankbench.protocols.items import Items
 from rankbench.protocols.log_votes import pack_votes, unpack_items, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import MOMENTS, unpack_steps
+from rankbench.runner.question import RunQuestion
 
 
 def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: Path) -> None:
-    made = api.planned(suite(tmp_path), dataset=Log(judges=False, times=False))
+    made = api.planned(suite(tmp_path), RunQuestion(dataset=Log(judges=False, times=False)))
     assert list(made.left_out) == ["later"]
     assert "does not say when" in made.left_out["later"]
     assert any("held out together" in note for note in made.sources[0].notes)
@@ -48,10 +49,10 @@ def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: P
 
 def test_folds_by_pair_are_left_out_where_they_stand_in_for_those_by_judge(tmp_path: Path) -> None:
     for log, left_out in ((Log(judges=False), {"by-pair"}), (Log(), set())):
-        made = api.planned("own-log", dataset=log, reps=1)
+        made = api.planned("own-log", RunQuestion(dataset=log, reps=1))
         assert set(made.left_out) == left_out
         assert {"methods", "by-time", "ties", "items"} <= set(made.source_index)
-    why = api.planned("own-log", dataset=Log(judges=False), reps=1).left_out["by-pair"]
+    why = api.planned("own-log", RunQuestion(dataset=Log(judges=False), reps=1)).left_out["by-pair"]
     assert why == "the log has no folds by judge: those by pair stand in for them already"
     # Who asks for them alone gets them.
     notes = OwnLog(folds="pair").prepare(Log(judges=False), 1).notes
@@ -86,7 +87,7 @@ def test_there_are_five_runs_by_time_however_many_are_asked_for(tmp_path: Path, 
     prepared = OwnLog(folds="time").prepare(Log(), 1)
     assert [prepared.repetitions(900, wanted) for wanted in (1, 3, 10)] == [5, 5, 5]
     assert any("there are 5 runs, whatever repetitions say" in note for note in prepared.notes)
-    made = api.planned(suite(tmp_path), dataset=Log(), reps=reps)
+    made = api.planned(suite(tmp_path), RunQuestion(dataset=Log(), reps=reps))
     runs = {name: len({m.repetition for m in made.plan.members if m.experiment == name}) for name in made.source_index}
     assert runs["later"] == 5
     assert runs["methods"] == (reps or 10)
@@ -189,7 +190,7 @@ def test_votes_are_loaded_once_for_all_protocols_and_counted_once_for_the_items(
     scans = []
     scan = Log.scan
     monkeypatch.setattr(Log, "scan", lambda self: scans.append(self.n) or scan(self))
-    sources = api.planned(suite(tmp_path), dataset=Log()).sources
+    sources = api.planned(suite(tmp_path), RunQuestion(dataset=Log())).sources
     assert len(sources) > 1
     assert scans == [900, 900]
     for name, array in sources[0].arrays.items():

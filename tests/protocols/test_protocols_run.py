@@ -27,6 +27,7 @@ from rankbench.plugin.loading import Loader, load
 from rankbench.plugin.registry import Origin
 from rankbench.reports.standings import UNIT_COLUMNS
 from rankbench.runner.blocks import run_block
+from rankbench.runner.question import RunQuestion
 
 
 class Toy(Method):
@@ -249,26 +250,26 @@ contenders = [
 
 def test_a_data_set_replaces_that_of_experiments_that_take_it(tmp_path: Path) -> None:
     other = "web10k-like:queries=30,features=8"
-    made = api.planned(suite(tmp_path, ITEMS, EXACT), dataset=other)
+    made = api.planned(suite(tmp_path, ITEMS, EXACT), RunQuestion(dataset=other))
     assert [str(source.dataset) for source in made.sources] == [other, "None"]
     with pytest.raises(SpecError, match=r"no experiment.*takes"):
-        api.planned(suite(tmp_path, EXACT), dataset=other)
+        api.planned(suite(tmp_path, EXACT), RunQuestion(dataset=other))
 
 
 def test_with_puts_a_component_wherever_it_fits(tmp_path: Path) -> None:
     path = suite(tmp_path, ITEMS, EXACT)
-    specs = {m.spec for m in api.planned(path, extra=["aggregator=borda"]).plan.members}
+    specs = {m.spec for m in api.planned(path, RunQuestion(extra=["aggregator=borda"])).plan.members}
     assert {"erm:aggregator=borda,k=1,draws=50", "erm:aggregator=borda,draws=50"} <= specs
     assert not any("borda" in s and "pairwise" in s for s in specs)  # scores do not go with edges
-    specs = {m.spec for m in api.planned(path, extra=["surrogate=pairwise-squared-hinge"]).plan.members}
+    specs = {m.spec for m in api.planned(path, RunQuestion(extra=["surrogate=pairwise-squared-hinge"])).plan.members}
     assert sum("squared-hinge" in s for s in specs) == 1
     # What stands in the place of regression keeps its aggregator, and gets an optimizer that can.
-    specs = {m.spec for m in api.planned(path, extra=["surrogate=listnet"]).plan.members}
+    specs = {m.spec for m in api.planned(path, RunQuestion(extra=["surrogate=listnet"])).plan.members}
     assert {s for s in specs if "listnet" in s and "exact" in s} == set()
     assert any("listnet" in s for s in specs)
-    losses = {name for task in api.planned(path, extra=["loss=err"]).plan.tasks for name in task.metrics}
+    losses = {name for task in api.planned(path, RunQuestion(extra=["loss=err"])).plan.tasks for name in task.metrics}
     assert losses == {"ndcg", "err", "gap"}
-    made = api.planned(path, extra=["toy:shift=3"])
+    made = api.planned(path, RunQuestion(extra=["toy:shift=3"]))
     assert {m.experiment for m in made.plan.members if m.spec == "toy:shift=3"} == {"items", "numbers"}
 
 
@@ -306,7 +307,7 @@ contenders = [
 def test_what_is_added_is_there_once_and_labelled_by_what_differs(
     tmp_path: Path, extra: str, labels: list[str]
 ) -> None:
-    plan = api.planned(suite(tmp_path, LABELLED), extra=[extra]).plan
+    plan = api.planned(suite(tmp_path, LABELLED), RunQuestion(extra=[extra])).plan
     assert list(plan.added["items"]) == labels
     assert len({member.cell for member in plan.members}) == len(plan.members)
 
@@ -317,7 +318,7 @@ def test_what_is_added_is_there_once_and_labelled_by_what_differs(
 )
 def test_what_fits_nowhere_is_an_error(tmp_path: Path, extra: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        api.planned(suite(tmp_path, ITEMS), extra=[extra])
+        api.planned(suite(tmp_path, ITEMS), RunQuestion(extra=[extra]))
 
 
 @pytest.mark.full

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -14,20 +15,25 @@ import rankbench
 from rankbench.audits.commands import audit
 from rankbench.audits.question import AuditQuestion
 from rankbench.cli.aggregate import aggregate, rank
+from rankbench.cli.run import run
 from rankbench.core.component import Offered, QuestionRecord
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.log_filter import Filter
 from rankbench.ranking.question import OverTimeQuestion, RankingQuestion
+from rankbench.runner.question import RunQuestion
 from rankbench.systems.question import SystemsQuestion
+from rankbench.tracking.commands import compare, time
+from rankbench.tracking.question import CompareQuestion, TimeQuestion
 
-READING = {"words", "reading"}
-"""Keywords that become a part of `columns`."""
+BESIDE = {"words", "reading", "out", "progress", "workers"}
+"""Keywords that become a part of `columns`, that say where to write, and one worker, the default of Python alone."""
 
 
 ASKED: list[tuple[Callable[..., Any], type[QuestionRecord]]] = [
     (rankbench.aggregate, RankingQuestion),
     (rankbench.rank, SystemsQuestion),
     (rankbench.audit, AuditQuestion),
+    (rankbench.run, RunQuestion),
 ]
 
 
@@ -36,9 +42,9 @@ def test_every_keyword_is_a_field_with_the_same_default(
     verb: Callable[..., Any], question: type[QuestionRecord]
 ) -> None:
     _, *keywords = inspect.signature(verb).parameters.values()
-    asked = {name: one.default for name, one in question.model_fields.items() if name != "keep"}
+    asked = {name: one.default for name, one in question.model_fields.items() if name not in ("keep", "workers")}
     asked |= {one.name: one.default for one in fields(Filter) if "keep" in question.model_fields}
-    assert {one.name: one.default for one in keywords if one.name not in READING} == asked
+    assert {one.name: one.default for one in keywords if one.name not in BESIDE} == asked
 
 
 OFFERED = [
@@ -48,6 +54,9 @@ OFFERED = [
         (aggregate, OverTimeQuestion),
         (rank, SystemsQuestion),
         (audit, AuditQuestion),
+        (run, RunQuestion),
+        (compare, CompareQuestion),
+        (time, TimeQuestion),
     )
     for name, field in question.model_fields.items()
     if any(isinstance(one, Offered) for one in field.metadata)
@@ -59,7 +68,7 @@ def test_an_option_of_the_command_is_a_field(command: click.Command, question: t
     field = question.model_fields[name]
     (option,) = [one for one in command.params if one.name == name]
     assert isinstance(option, click.Option)
-    assert (option.help or "").endswith(field.description or "")
+    assert option.help == re.sub("`(.*?)`", r"--\1", field.description or "")
     with click.Context(command) as context:
         assert option.get_default(context) == field.default
 

@@ -18,6 +18,7 @@ from rankbench.store.journal import FILE, VERSION
 from rankbench.store.published import DIGESTS, MANIFEST, SCHEMA, open_results, sha256
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.history import read_history
+from rankbench.tracking.question import CompareQuestion
 from rankbench.tracking.speed_changes import read_job
 
 
@@ -129,7 +130,7 @@ def test_a_baseline_without_intervals_is_described_and_never_real(tmp_path: Path
             json.dumps({"benchmarks": rows, "machine_info": {"machine": "m", "cpu": {"brand_raw": "x"}}})
         )
         jobs.append(tmp_path / name)
-    found = compare_results(*jobs, reference="ref")
+    found = compare_results(*jobs, CompareQuestion(reference="ref"))
     assert (found.exit_code, found.changes[0].verdict, found.changes[0].rests) == (3, "described", "1 job and 1 job")
 
 

@@ -22,6 +22,7 @@ from rankbench.logs.open import own_log
 from rankbench.protocols.items import Items
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.progress import Progress
+from rankbench.runner.question import RunQuestion
 from rankbench.store.journal import Journal
 from rankbench.store.store import Store
 
@@ -186,7 +187,7 @@ def test_a_data_set_that_nothing_is_done_with_is_refused(suite: str, tmp_path: P
 
 def test_a_named_data_set_twice_is_refused() -> None:
     with pytest.raises(SpecError, match=r"\(number 2\): an earlier one takes its place"):
-        planned("paper", dataset=["web10k-like:queries=44,features=12"] * 2)
+        planned("paper", RunQuestion(dataset=["web10k-like:queries=44,features=12"] * 2))
 
 
 class Warned(Progress):

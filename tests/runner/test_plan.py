@@ -17,6 +17,7 @@ from rankbench.core.spec import parse
 from rankbench.errors import SpecError
 from rankbench.interfaces.suite import ContenderEntry
 from rankbench.plugin.manager import contenders
+from rankbench.runner.question import RunQuestion
 from rankbench.runner.run_record import suite_record
 from rankbench.store.records import SuiteRecord
 
@@ -129,11 +130,11 @@ def test_parameters_of_protocols_can_be_set_wherever_they_are_known(tmp_path):
         'losses = ["misordered"]\ncontenders = [{ use = "borda" }]\n'
     )
     path = written(tmp_path / "own.toml", both)
-    made = api.planned(str(path), parameters="design=4,heldout=3")
+    made = api.planned(str(path), RunQuestion(parameters="design=4,heldout=3"))
     found = {name: made.sources[index] for name, index in made.source_index.items()}
     assert {split: len(units) for split, units in found["a"].units.items()} == {"design": 4, "heldout": 3}
     assert [str(one.protocol) for one in found.values()] == ["btl:design=4,heldout=3", "aggregation:populations=3"]
-    both = api.planned(str(path), parameters="populations=2")
+    both = api.planned(str(path), RunQuestion(parameters="populations=2"))
     assert [str(one.protocol) for one in both.sources] == ["btl:design=10,heldout=10", "aggregation:populations=2"]
 
 
@@ -146,7 +147,7 @@ GRIDS = [
 
 def shown(suite: str, *extra: str) -> dict[str, dict[str, object]]:
     """Return the configuration of what is added, by label."""
-    plan = api.planned(suite, extra=extra).plan
+    plan = api.planned(suite, RunQuestion(extra=extra)).plan
     added = {label for labels in plan.added.values() for label in labels}
     return {m.label: m.config for m in plan.members if m.label in added}
 

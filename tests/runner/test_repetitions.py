@@ -9,6 +9,7 @@ import pytest
 from small_suites import suite_text
 
 from rankbench import api
+from rankbench.runner.question import RunQuestion
 
 EXPERIMENT = """
 [[experiments]]
@@ -24,7 +25,7 @@ UNEQUAL = suite_text('use = "random-scores"', n="[60]", repetitions=20, more=EXP
 @pytest.mark.parametrize(("reps", "figures"), [(1, (1, 1)), (2, (2, 2)), (5, (2, 5)), (10, (4, 10)), (99, (20, 50))])
 def test_fewer_repetitions_keep_their_proportion(tmp_path: Path, reps: int, figures: tuple[int, int]) -> None:
     (tmp_path / "unequal.toml").write_text(UNEQUAL)
-    plan = api.planned(str(tmp_path / "unequal.toml"), reps=reps).plan
+    plan = api.planned(str(tmp_path / "unequal.toml"), RunQuestion(reps=reps)).plan
     by_name = {e.name: e.repetitions for e in plan.suite.experiments}
     assert (by_name["a"], by_name["b"]) == figures
     tasks = Counter(task.key.n for task in plan.tasks)

@@ -14,6 +14,7 @@ from amounts import part_of
 import rankbench
 from rankbench import api
 from rankbench.plugin import manager
+from rankbench.runner.question import RunQuestion
 
 DATA = os.environ.get("RANKBENCH_DATA", "")
 SETS = {"mslr-web10k-sample": (41, 41), "mq2008": (282, 282)}
@@ -32,7 +33,7 @@ def test_queries_and_n_are_scaled_and_said(name: str, tmp_path: Path) -> None:
     text, includes = re.subn(r"^include = .*$", "", manager.suites()["paper"].read_text(encoding="utf-8"), flags=re.M)
     assert includes == 1
     (tmp_path / "figures.toml").write_text(text)
-    made = api.planned(str(tmp_path / "figures.toml"), dataset=name, reps=1)
+    made = api.planned(str(tmp_path / "figures.toml"), RunQuestion(dataset=name, reps=1))
     prepared, plan = made.sources[made.source_index["figure-3"]], made.plan
     assert (len(prepared.units["design"]), len(prepared.units["heldout"])) == SETS[name]
     assert {m.n for m in plan.members if m.n_declared == 200_000} == {round(200_000 * SETS[name][0] / 500)}

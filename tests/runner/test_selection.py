@@ -14,6 +14,7 @@ import rankbench
 from rankbench import api
 from rankbench.cli import main
 from rankbench.errors import SpecError
+from rankbench.runner.question import RunQuestion
 
 SUITE = """
 name = "two"
@@ -110,8 +111,11 @@ def test_what_is_not_there_cannot_be_selected(whole, options: list[str], said: s
 def test_data_of_other_experiments_are_not_prepared(tmp_path: Path) -> None:
     """Nor need they be there."""
     text = SUITE.replace('dataset = "web', 'dataset = "mq2008"\n#', 1)
-    made = api.planned(str(written(tmp_path / "two.toml", text)), only=["populations"])
+    made = api.planned(str(written(tmp_path / "two.toml", text)), RunQuestion(only=["populations"]))
     assert [str(source.protocol) for source in made.sources] == ["repair:populations=2"]
     text = text.replace('"random-scores" }]', '"random-scores", n = [100] }]', 1)
     with pytest.raises(SpecError, match="no contender of suite 'two' that only= names has an n"):
-        api.planned(str(written(tmp_path / "two.toml", text)), only=["orders/random"], n=[200], dataset="web10k-like")
+        api.planned(
+            str(written(tmp_path / "two.toml", text)),
+            RunQuestion(only=["orders/random"], n=[200], dataset="web10k-like"),
+        )

@@ -24,6 +24,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, pack
 from rankbench.runner.blocks import place_tasks
 from rankbench.runner.prepare import open_shared, protocol_of, shared, spec_of
+from rankbench.runner.question import RunQuestion
 
 
 def test_what_sources_share_is_written_once() -> None:
@@ -156,7 +157,7 @@ def test_what_was_loaded_is_not_kept_once_a_suite_is_prepared(tmp_path: Path) ->
     losses = 'losses = ["log-loss"]'
     suite.write_text(suite_text('use = "win-rate"', protocol="own-log", dataset="", n="[1]", more=losses))
     log = rankbench.log_file(tmp_path / "votes.csv")
-    (source,) = api.planned(str(suite), dataset=log).sources
+    (source,) = api.planned(str(suite), RunQuestion(dataset=log)).sources
     held = weakref.ref(source.arrays["votes.winners"])
     del source
     gc.collect()

@@ -12,6 +12,7 @@ from rankbench import api
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.runner.prepare import dataset_of, protocol_of
+from rankbench.runner.question import RunQuestion
 from rankbench.suites.suite_files import load_suite, read_suite
 
 TOP = 'name = "own"\ntitle = "Own"\n'
@@ -175,7 +176,7 @@ FEW = "movielens-like:users=200,movies=300,ratings=12000"
 def test_built_in_suites_can_be_planned(name: str) -> None:
     # Suites of one's own log bring no data; features of as many ratings as Table 1 has take long to prepare.
     dataset = {"own-log": "llmfao", "own-clicks": "cascade-clicks", "table-1": FEW, "paper": FEW}.get(name, ())
-    plan = api.planned(name, reps=1, dataset=dataset).plan
+    plan = api.planned(name, RunQuestion(reps=1, dataset=dataset)).plan
     assert plan.tasks
 
 

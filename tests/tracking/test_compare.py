@@ -18,15 +18,17 @@ from made_results import MadeResults
 from numpy.typing import NDArray
 from scipy import stats
 
+from rankbench.cli import main
 from rankbench.cli.shown import encoded
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
 from rankbench.store.records import StoredCell
 from rankbench.tracking.commands import compare, comparison_annotations, comparison_answer
-from rankbench.tracking.compare import ALPHA, compare_results
+from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Change, ChangeSubject, Comparison, Family, Margin, untested
 from rankbench.tracking.comparison_page import cells_of, columns_of, comparison_json, how_to_read
 from rankbench.tracking.quality_changes import quality_changes
+from rankbench.tracking.question import ALPHA, CompareQuestion
 
 TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons."""
@@ -361,8 +363,8 @@ def test_folders_and_published_ones(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert len(found.by_verdict("worse")) == len(found.changes)
     assert compare_results(head, base).exit_code == 1
-    assert compare_results(head, base, declared="a better step").exit_code == 0
-    assert compare_results(base, head, declared="a better step").exit_code == 1
+    assert compare_results(head, base, CompareQuestion(declared="a better step")).exit_code == 0
+    assert compare_results(base, head, CompareQuestion(declared="a better step")).exit_code == 1
     assert compare_results(base, base).by_verdict("equal") == list(compare_results(base, base).changes)
     report(base, tmp_path / "published")
     again = compare_results(tmp_path / "published", head)
@@ -380,9 +382,9 @@ def test_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"leaderboard\.csv: it is no folder of a run"):
         compare_results(base / "leaderboard.csv", head / "leaderboard.csv")  # means without their units
     with pytest.raises(SpecError, match="fits the gate nothing"):
-        compare_results(base, head, gate=("nothing",))
+        compare_results(base, head, CompareQuestion(gate=("nothing",)))
     with pytest.raises(SpecError, match=r"base is results: a reference is of files of pytest-benchmark"):
-        compare_results(base, head, reference="ref")
+        compare_results(base, head, CompareQuestion(reference="ref"))
     (head / "journal.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     with pytest.raises(InputError, match=r"journal\.sqlite"):
         compare_results(base, head)
@@ -422,7 +424,7 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert CliRunner().invoke(compare, [str(head), str(base), "--declared", "a better step"]).exit_code == 0
     margin = [str(base), str(head), "--declared", "a better step", "--worse-by"]
     assert CliRunner().invoke(compare, [*margin, "50%"]).exit_code == 0
-    assert CliRunner().invoke(compare, [*margin, "x"]).exit_code == 2
+    assert CliRunner().invoke(main, ["compare", *margin, "x"]).exit_code == 2
 
 
 def changed(about: ChangeSubject) -> Change:

@@ -19,8 +19,9 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 from rankbench.tracking import ranking_changes as module
 from rankbench.tracking.commands import compare
-from rankbench.tracking.compare import ALPHA, compare_results
+from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Change, Comparison, Family, Margin
+from rankbench.tracking.question import ALPHA, CompareQuestion
 from rankbench.tracking.ranking_changes import RESAMPLES, ranking_changes, shuffled_scores
 
 
@@ -214,17 +215,17 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     done = CliRunner().invoke(compare, [*map(str, paths), "--format", "md"])
     assert done.exit_code == 1, done.output
     assert re.search(r"^\| worse \| bradley-terry\S*, place \d then \d of 6 \| i0 \|", done.output, re.M)
-    assert compare_results(*paths, gate=("i0",)).exit_code == 1
-    assert compare_results(*paths, gate=("i1",)).exit_code == 0
-    assert compare_results(*paths, margin=Margin(5.0)).exit_code == 0
-    assert compare_results(*paths, method="win-rate", gate=("i0",)).exit_code == 1
+    assert compare_results(*paths, CompareQuestion(gate=("i0",))).exit_code == 1
+    assert compare_results(*paths, CompareQuestion(gate=("i1",))).exit_code == 0
+    assert compare_results(*paths, CompareQuestion(margin=Margin(5.0))).exit_code == 0
+    assert compare_results(*paths, CompareQuestion(method="win-rate", gate=("i0",))).exit_code == 1
     with pytest.raises(SpecError, match="write an item"):
-        compare_results(*paths, gate=("nobody",))
+        compare_results(*paths, CompareQuestion(gate=("nobody",)))
     csv = tmp_path / "a.csv"
     base.rename({"winner": "better", "loser": "worse"}).write_csv(csv)
     with pytest.raises(InputError, match=r"a\.csv"):
         compare_results(csv, csv)
-    assert compare_results(csv, csv, columns="winner=better,loser=worse").exit_code == 0
+    assert compare_results(csv, csv, CompareQuestion(columns="winner=better,loser=worse")).exit_code == 0
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(InputError, match="rankbench cannot compare these"):
         compare_results(paths[0], tmp_path / "x.json")
@@ -243,4 +244,4 @@ def test_ballots_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     path.write_text('ranking\n"[""a"",""b""]"\n')
     with pytest.raises((SpecError, InputError)):
-        compare_results(path, path, method="bradley-terry")
+        compare_results(path, path, CompareQuestion(method="bradley-terry"))

@@ -17,6 +17,7 @@ from rankbench.tracking.commands import comparison_annotations
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import Change
 from rankbench.tracking.comparison_page import cells_of
+from rankbench.tracking.question import CompareQuestion
 
 
 def benchmarks(path: Path, times: dict[str, list[float]], cpu: str = "x") -> Path:
@@ -46,7 +47,7 @@ def jobs(
 def test_speeds_of_jobs_are_welch_of_log_ratios(tmp_path: Path) -> None:
     base = jobs(tmp_path / "base", 6, {})
     slow = jobs(tmp_path / "slow", 5, {"test_fit[old]": 1.2}, seed=10)
-    found = compare_results(base, slow, reference="t.py::test_ref")
+    found = compare_results(base, slow, CompareQuestion(reference="t.py::test_ref"))
 
     def ratios(folder: Path, name: str) -> list[float]:
         every = [json.loads(path.read_bytes())["benchmarks"] for path in sorted(folder.iterdir())]
@@ -62,20 +63,23 @@ def test_speeds_of_jobs_are_welch_of_log_ratios(tmp_path: Path) -> None:
     assert (one.lower, one.upper) == pytest.approx((interval.low, interval.high), rel=1e-6)
     assert one.head == pytest.approx(one.base * math.exp(one.change))
     assert found.exit_code == 1
-    assert compare_results(slow, base, reference="test_ref").by_verdict("better")[0].what == "t.py::test_fit[old]"
+    assert (
+        compare_results(slow, base, CompareQuestion(reference="test_ref")).by_verdict("better")[0].what
+        == "t.py::test_fit[old]"
+    )
     seconds = compare_results(base, slow)
     assert seconds.exit_code == 3
     add = "add reference=NAME, one of 'test_fit[old]', 'test_read', 'test_ref'"
     assert seconds.notes == (f"seconds of two jobs are not compared: {add}",)
     other = jobs(tmp_path / "other", 6, {}, cpu="y")
-    assert compare_results(base, other, reference="test_ref").exit_code == 3
+    assert compare_results(base, other, CompareQuestion(reference="test_ref")).exit_code == 3
 
 
 def test_one_job_a_side_is_described(tmp_path: Path) -> None:
     """Whatever its rounds show: they are not independent of one another."""
     base, slow = jobs(tmp_path / "base", 1, {}), jobs(tmp_path / "slow", 1, {"test_fit[old]": 10}, seed=10)
     for sides in ((base, slow), (base / "0.json", slow / "0.json")):
-        found = compare_results(*sides, reference="test_ref")
+        found = compare_results(*sides, CompareQuestion(reference="test_ref"))
         assert {one.verdict for one in found.changes} == {"described"}
         assert math.exp(found.changes[0].change) == pytest.approx(10, rel=0.2)
         assert found.exit_code == 3
@@ -90,7 +94,7 @@ def test_jobs_raise_no_false_alarms(tmp_path: Path, times: int) -> None:
     alarms = 0
     for number in range(times):
         sides = [jobs(tmp_path / f"{number}-{side}", 5, {}, spread=0.1, seed=2 * number + side) for side in (0, 1)]
-        alarms += compare_results(*sides, reference="test_ref", alpha=0.05).exit_code == 1
+        alarms += compare_results(*sides, CompareQuestion(reference="test_ref", alpha=0.05)).exit_code == 1
     print(f"{alarms} false alarms of {times}")
     assert stats.binomtest(alarms, times, 0.05, alternative="greater").pvalue > 0.001
 
@@ -101,7 +105,7 @@ def test_gates_and_references_of_benchmarks(tmp_path: Path) -> None:
     gone = jobs(tmp_path / "gone", 6, {"test_fit[old]": 0}, seed=11)
 
     def code(head: Path, *gate: str) -> int:
-        return compare_results(base, head, reference="test_ref", gate=gate).exit_code
+        return compare_results(base, head, CompareQuestion(reference="test_ref", gate=gate)).exit_code
 
     assert code(slow) == 1
     assert code(slow, "test_fit[old]") == 1
@@ -114,7 +118,7 @@ def test_gates_and_references_of_benchmarks(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"fits the gate 'test_x'; there are 'test_fit\[old\]', 'test_read'"):
         code(slow, "test_read", "test_x")
     with pytest.raises(InputError, match=r"named 'nothing'; it has 'test_fit\[old\]', 'test_read', 'test_ref'"):
-        compare_results(base, slow, reference="nothing")
+        compare_results(base, slow, CompareQuestion(reference="nothing"))
 
 
 @pytest.mark.parametrize(

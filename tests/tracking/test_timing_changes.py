@@ -18,6 +18,7 @@ from simulated_jobs import Machine, alarms, changes, sides, slower_by, timings
 
 from rankbench.errors import InputError
 from rankbench.tracking.comparison import Change
+from rankbench.tracking.question import TimeQuestion
 from rankbench.tracking.speed_changes import timing_changes
 from rankbench.tracking.timed_versions import Launcher, TimedVersion, here
 from rankbench.tracking.timings import TURNS, TimedCell
@@ -314,7 +315,7 @@ MEMBERS = [("e", "a", 10, 1), ("e", "a", 20, 2), ("e", "b", 20, 2), ("f", "a", 7
     ],
 )
 def test_what_is_chosen(only: tuple[str, ...], n: tuple[int, ...], chosen: list[int]) -> None:
-    launcher = Launcher([here()], "s", only=only, n=n, seed=1)
+    launcher = Launcher([here()], "s", TimeQuestion(only=only, n=n, seed=1))
     assert launcher._chosen(MEMBERS) == {TimedCell(*MEMBERS[place][:3]): place for place in chosen}
 
 
@@ -336,10 +337,10 @@ def fake(tmp_path: Path, text: str) -> TimedVersion:
 )
 def test_a_process_that_cannot_be_timed_is_input_that_cannot_be_used(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="fake") as raised:
-        Launcher([fake(tmp_path, text)], "demo", seed=1).launch(0, math.inf)
+        Launcher([fake(tmp_path, text)], "demo", TimeQuestion(seed=1)).launch(0, math.inf)
     assert said in str(raised.value)
 
 
 def test_no_process_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be started"):
-        Launcher([TimedVersion(str(tmp_path / "missing"), "gone")], "demo", seed=1).launch(0, math.inf)
+        Launcher([TimedVersion(str(tmp_path / "missing"), "gone")], "demo", TimeQuestion(seed=1)).launch(0, math.inf)

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from small_suites import suite_text
 
+from rankbench.tracking.question import TimeQuestion
 from rankbench.tracking.time import time_suite
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
@@ -33,7 +34,9 @@ def test_short_repeats_where_nothing_changed(tmp_path: Path) -> None:
     alarms = 0
     for number in range(REPEATS):
         timed = time_suite(
-            str(suite), against=sys.executable, rounds=12, precision=0.1, seed=number, out=tmp_path / str(number)
+            str(suite),
+            TimeQuestion(against=sys.executable, rounds=12, precision=0.1, seed=number),
+            tmp_path / str(number),
         )
         assert timed.comparison is not None
         assert timed.comparison.tested == 6  # the time and the memory of each
