@@ -14,9 +14,8 @@ from rankbench.logs.question import LogQuestion
 class AuditQuestion(LogQuestion):
     """Options of an audit of the ranking of a log of votes, or of a score table; `rankbench.audit` explains them."""
 
-    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
-        default="",
-        description="Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for "
-        "scores.",
-    )
-    seed: Annotated[int, Offered()] = Field(default=LOG_SEED, ge=0, description="Seed of simulations.")
+    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = ""
+    """Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores."""
+
+    seed: Annotated[int, Field(ge=0), Offered()] = LOG_SEED
+    """Seed of simulations."""

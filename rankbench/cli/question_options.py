@@ -34,7 +34,7 @@ def question_options(question: type[Record]) -> Callable[[F], F]:
 
 def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
     """Return the option of a field, by its type, its bounds, its default and its description."""
-    help_text = re.sub(r"`(\w+)`", r"--\1", field.description or "")
+    help_text = re.sub(r"`(\w+)`", r"--\1", " ".join((field.description or "").split()))
     options: dict[str, Any] = {"default": field.default, "help": help_text}
     kinds = [one for one in union_types(field.annotation) if one is not type(None)]
     words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]

@@ -57,7 +57,7 @@ class Record(Typed):
 class Offered:
     """An option of the command line that a field of a question becomes, with the field's name, type and description.
 
-    A description names other options in backticks.
+    The description is the text below the field, with other options in backticks.
 
     Attributes
     ----------
@@ -79,6 +79,8 @@ class Offered:
 
 class QuestionRecord(Record):
     """What a function is asked: options with their meanings, which refuses those that do not go together."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     @classmethod
     def from_options(cls, **options: Any) -> Self:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Self
 
-from pydantic import Field
-
 from rankbench.core.component import QuestionRecord
 from rankbench.data.readings.find import told
 from rankbench.logs.log_filter import Filter
@@ -15,9 +13,14 @@ from rankbench.logs.log_filter import Filter
 class LogQuestion(QuestionRecord):
     """Options of a question on a log that concern the log itself; `rankbench.aggregate` explains them."""
 
-    columns: str = Field(default="", description="Meanings of columns and of words.")
-    reader: str = Field(default="", description="Reader of a file.")
-    keep: Filter = Field(default=Filter(), description="Rows, items and judges to keep.")
+    columns: str = ""
+    """Meanings of columns and of words."""
+
+    reader: str = ""
+    """Reader of a file."""
+
+    keep: Filter = Filter()
+    """Rows, items and judges to keep."""
 
     @classmethod
     def from_options(cls, **options: Any) -> Self:

@@ -19,36 +19,35 @@ from rankbench.ranking.times import CalendarUnit
 class RankingQuestion(LogQuestion):
     """Options of a ranking of a log of votes, ballots or clicks; `rankbench.aggregate` explains the fields."""
 
-    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
-        default="",
-        description="Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
-    )
-    by: Annotated[str | None, Offered(metavar="query|COLUMN")] = Field(
-        default=None, description="A ranking for each query, or each value of a column."
-    )
-    pool: Annotated[bool, Offered()] = Field(
-        default=False, description="Pool scores of categories partially, and test whether the category matters."
-    )
-    control: Annotated[str, Offered(metavar="TERM,..")] = Field(
-        default="", description="Estimate effects of covariates, as 'side:unless=neutral, log(length), bold'."
-    )
-    between: Annotated[tuple[str, str] | None, Offered(metavar="ITEM ITEM")] = Field(
-        default=None,
-        description="Difference of two items chosen beforehand: interval, p-value, and votes that tell them apart at "
-        "80% power.",
-    )
-    intervals: Annotated[WantedIntervals, Offered(flag_value="auto")] = Field(
-        default=None,
-        description="95% intervals and rank ranges; without a value, of the kind that suits the log.",
-    )
-    replicates: Annotated[int, Offered()] = Field(default=RESAMPLES, ge=2, le=100_000, description="Resamples.")
-    seed: Annotated[int, Offered()] = Field(default=LOG_SEED, ge=0, description="Seed of the resamples.")
-    executor: Annotated[Literal["local", "dask"], Offered()] = Field(
-        default="local", description="Where votes are counted."
-    )
-    address: Annotated[str, Offered()] = Field(
-        default="", description="Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786."
-    )
+    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = ""
+    """Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1."""
+
+    by: Annotated[str | None, Offered(metavar="query|COLUMN")] = None
+    """A ranking for each query, or each value of a column."""
+
+    pool: Annotated[bool, Offered()] = False
+    """Pool scores of categories partially, and test whether the category matters."""
+
+    control: Annotated[str, Offered(metavar="TERM,..")] = ""
+    """Estimate effects of covariates, as 'side:unless=neutral, log(length), bold'."""
+
+    between: Annotated[tuple[str, str] | None, Offered(metavar="ITEM ITEM")] = None
+    """Difference of two items chosen beforehand: interval, p-value, and votes that tell them apart at 80% power."""
+
+    intervals: Annotated[WantedIntervals, Offered(flag_value="auto")] = None
+    """95% intervals and rank ranges; without a value, of the kind that suits the log."""
+
+    replicates: Annotated[int, Field(ge=2, le=100_000), Offered()] = RESAMPLES
+    """Resamples."""
+
+    seed: Annotated[int, Field(ge=0), Offered()] = LOG_SEED
+    """Seed of the resamples."""
+
+    executor: Annotated[Literal["local", "dask"], Offered()] = "local"
+    """Where votes are counted."""
+
+    address: Annotated[str, Offered()] = ""
+    """Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
@@ -98,14 +97,12 @@ class OverTimeQuestion(LogQuestion):
 
     method: str = ""
     control: str = ""
-    seed: int = Field(default=LOG_SEED, ge=0)
-    time_unit: Annotated[CalendarUnit | None, Offered()] = Field(
-        default=None,
-        description="With `over`: unit of time that groups votes; default: the finest unit with at most 200 times.",
-    )
-    since: Annotated[str, Offered(metavar="TIME")] = Field(
-        default="", description="With `over`: start of changes; default: the median time."
-    )
+    seed: Annotated[int, Field(ge=0)] = LOG_SEED
+    time_unit: Annotated[CalendarUnit | None, Offered()] = None
+    """With `over`: unit of time that groups votes; default: the finest unit with at most 200 times."""
+
+    since: Annotated[str, Offered(metavar="TIME")] = ""
+    """With `over`: start of changes; default: the median time."""
 
     @classmethod
     def beside(cls, question: RankingQuestion, **options: Any) -> Self:

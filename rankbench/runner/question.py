@@ -51,36 +51,30 @@ OnlyThese: TypeAlias = Annotated[
 class RunQuestion(QuestionRecord):
     """Options of a run of a suite; `rankbench.run` explains them further."""
 
-    time_unit: Annotated[CalendarUnit | None, Offered()] = Field(
-        default=None,
-        description="Unit of time whose votes a method predicts together; default: votes of one time.",
-    )
+    time_unit: Annotated[CalendarUnit | None, Offered()] = None
+    """Unit of time whose votes a method predicts together; default: votes of one time."""
+
     dataset: DatasetNames = ()
-    reps: Annotated[int | None, Offered()] = Field(
-        default=None,
-        ge=1,
-        description="Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep "
-        "five.",
-    )
+    reps: Annotated[int | None, Field(ge=1), Offered()] = None
+    """Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep five."""
+
     extra: Additions = ()
     only: OnlyThese = ()
-    n: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Offered()] = Field(
-        default=(), description="Number of judgments as the suite writes it; repeatable; default: all."
-    )
-    parameters: Annotated[str, Offered(name="set", metavar="PARAM=VALUE,..")] = Field(
-        default="",
-        description="Parameters of protocols, as design=50,heldout=200, in every experiment whose protocol has them.",
-    )
-    workers: Annotated[int | None, Offered()] = Field(
-        default=None, ge=1, description="Worker processes; default: one for each processor."
-    )
+    n: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Offered()] = ()
+    """Number of judgments as the suite writes it; repeatable; default: all."""
+
+    parameters: Annotated[str, Offered(name="set", metavar="PARAM=VALUE,..")] = ""
+    """Parameters of protocols, as design=50,heldout=200, in every experiment whose protocol has them."""
+
+    workers: Annotated[int | None, Field(ge=1), Offered()] = None
+    """Worker processes; default: one for each processor."""
+
     executor: Annotated[Literal["local", "dask"], Offered()] = "local"
-    address: Annotated[str, Offered()] = Field(
-        default="", description="Address of a Dask scheduler, as tcp://10.0.0.1:8786."
-    )
-    timeout: Annotated[float | None, Offered()] = Field(
-        default=None, gt=0, description="Seconds that a block may take."
-    )
+    address: Annotated[str, Offered()] = ""
+    """Address of a Dask scheduler, as tcp://10.0.0.1:8786."""
+
+    timeout: Annotated[float | None, Field(gt=0), Offered()] = None
+    """Seconds that a block may take."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:

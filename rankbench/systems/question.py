@@ -24,44 +24,46 @@ Missing: TypeAlias = Literal[Kept, "zero"]
 class SystemsQuestion(QuestionRecord):
     """Options of a ranking of systems by their scores on tasks; `rankbench.rank` explains them further."""
 
-    methods: Annotated[tuple[str, ...], Offered(name="method", metavar="NAME", names="aggregator")] = Field(
-        default=(),
-        description="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and "
-        "borda-count.",
-    )
-    without: Annotated[tuple[str, ...], Offered(metavar="NAME")] = Field(
-        default=(), description="A task or system to leave out; repeatable."
-    )
-    between: Annotated[tuple[str, str] | None, Offered(metavar="SYSTEM SYSTEM")] = Field(
-        default=None,
-        description="Difference of two systems chosen beforehand: interval, p-value, and tasks that tell them apart at "
-        "80% power.",
-    )
-    top: Annotated[int, Offered()] = Field(default=3, ge=1, description="k of P(top k).")
-    replicates: Annotated[int, Offered()] = Field(
-        default=RESAMPLES_OF_SCORES, ge=2, le=100_000, description="Resamples."
-    )
-    seed: Annotated[int, Offered()] = Field(default=LOG_SEED, ge=0, description="Seed of the resamples.")
-    qrels: Annotated[Any, Offered(metavar="FILE")] = Field(
-        default="", description="Relevance judgments (qrels); the arguments are TREC runs."
-    )
-    loss: Annotated[str, Offered(metavar="NAME", names="loss")] = Field(
-        default="",
-        description="Metric of runs: nDCG@10 (the default), AP, RR, P@10, R@100, Rprec, Success@5, RBP, Judged@10, "
-        "ERR@20, or a loss with parameters.",
-    )
-    ties: Annotated[Ties, Offered()] = Field(
-        default="shared",
-        description="Places of documents of equal scores in a run: the mean of their places, or trec_eval's order.",
-    )
-    missing: Annotated[Missing | None, Offered()] = Field(
-        default=None,
-        description="Part to leave out where cells are missing: tasks that not all systems have (the default), or "
-        "systems without all tasks. zero, the default of runs: a topic that a run lacks scores 0, as in trec_eval -c.",
-    )
-    columns: str = Field(default="", description="Meanings of columns and of words.")
-    reader: str = Field(default="", description="Reader of a file.")
-    where: str = Field(default="", description="Condition on rows.")
+    methods: Annotated[tuple[str, ...], Offered(name="method", metavar="NAME", names="aggregator")] = ()
+    """Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count."""
+
+    without: Annotated[tuple[str, ...], Offered(metavar="NAME")] = ()
+    """A task or system to leave out; repeatable."""
+
+    between: Annotated[tuple[str, str] | None, Offered(metavar="SYSTEM SYSTEM")] = None
+    """Difference of two systems chosen beforehand: interval, p-value, and tasks that tell them apart at 80% power."""
+
+    top: Annotated[int, Field(ge=1), Offered()] = 3
+    """k of P(top k)."""
+
+    replicates: Annotated[int, Field(ge=2, le=100_000), Offered()] = RESAMPLES_OF_SCORES
+    """Resamples."""
+
+    seed: Annotated[int, Field(ge=0), Offered()] = LOG_SEED
+    """Seed of the resamples."""
+
+    qrels: Annotated[Any, Offered(metavar="FILE")] = ""
+    """Relevance judgments (qrels); the arguments are TREC runs."""
+
+    loss: Annotated[str, Offered(metavar="NAME", names="loss")] = ""
+    """Metric of runs: nDCG@10 (the default), AP, RR, P@10, R@100, Rprec, Success@5, RBP, Judged@10, ERR@20, or a loss
+    with parameters."""
+
+    ties: Annotated[Ties, Offered()] = "shared"
+    """Places of documents of equal scores in a run: the mean of their places, or trec_eval's order."""
+
+    missing: Annotated[Missing | None, Offered()] = None
+    """Part to leave out where cells are missing: tasks that not all systems have (the default), or systems without all
+    tasks. zero, the default of runs: a topic that a run lacks scores 0, as in trec_eval -c."""
+
+    columns: str = ""
+    """Meanings of columns and of words."""
+
+    reader: str = ""
+    """Reader of a file."""
+
+    where: str = ""
+    """Condition on rows."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:

@@ -32,14 +32,12 @@ class ChangeQuestion(QuestionRecord):
     alpha : float, in (0, .5)
     """
 
-    margin: Annotated[Margin | None, Offered(name="worse-by", metavar="X|X%")] = Field(
-        default=None,
-        description="A smaller change is not worse; default: 0, of speeds 5%, of speeds timed in turns 1%. For memory "
-        "it is always 10% and 16 MiB.",
-    )
-    alpha: Annotated[float, Offered(name="false-alarms")] = Field(
-        default=ALPHA, gt=0, lt=0.5, description="Chance of a false alarm where nothing changed."
-    )
+    margin: Annotated[Margin | None, Offered(name="worse-by", metavar="X|X%")] = None
+    """A smaller change is not worse; default: 0, of speeds 5%, of speeds timed in turns 1%. For memory it is always 10%
+    and 16 MiB."""
+
+    alpha: Annotated[float, Field(gt=0, lt=0.5), Offered(name="false-alarms")] = ALPHA
+    """Chance of a false alarm where nothing changed."""
 
     @field_validator("margin", mode="before")
     @classmethod
@@ -72,23 +70,20 @@ class CompareQuestion(ChangeQuestion):
         `rankbench.tracking.ranking_changes.ranking_changes`.
     """
 
-    gate: Annotated[tuple[str, ...], Offered(metavar="EXPERIMENT[/CONTENDER]")] = Field(
-        default=(),
-        description="Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything.",
-    )
-    declared: Annotated[str, Offered(metavar="TEXT")] = Field(
-        default="",
-        description="Why results were meant to change; without it any change on the same judgments fails.",
-    )
-    reference: Annotated[str, Offered()] = Field(
-        default="", description="Benchmark by whose times others' are divided."
-    )
-    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = Field(
-        default="", description="Aggregator of two logs of votes; default: as rankbench aggregate."
-    )
-    columns: Annotated[str, Offered(metavar="ROLE=NAME,..")] = Field(
-        default="", description="Roles of columns of two logs, as left=model_x."
-    )
+    gate: Annotated[tuple[str, ...], Offered(metavar="EXPERIMENT[/CONTENDER]")] = ()
+    """Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything."""
+
+    declared: Annotated[str, Offered(metavar="TEXT")] = ""
+    """Why results were meant to change; without it any change on the same judgments fails."""
+
+    reference: Annotated[str, Offered()] = ""
+    """Benchmark by whose times others' are divided."""
+
+    method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = ""
+    """Aggregator of two logs of votes; default: as rankbench aggregate."""
+
+    columns: Annotated[str, Offered(metavar="ROLE=NAME,..")] = ""
+    """Roles of columns of two logs, as left=model_x."""
 
 
 class TimeQuestion(ChangeQuestion):
@@ -108,30 +103,26 @@ class TimeQuestion(ChangeQuestion):
         See `rankbench.tracking.timed_versions.Launcher`.
     """
 
-    against: Annotated[str, Offered(metavar="PYTHON|VERSION|GIT-REF")] = Field(
-        default="", description="Other version of rankbench to time."
-    )
-    rounds: Annotated[int | None, Offered()] = Field(
-        default=None, ge=1, description="Maximum number of rounds, rounded up to whole processes of two."
-    )
-    budget: Annotated[str | None, Offered(metavar="10m")] = Field(
-        default=None,
-        description="Maximum time, as 90s or 1h; default: 10m, or no limit with `rounds`.",
-    )
-    precision: Annotated[float, Offered()] = Field(
-        default=0.02,
-        gt=0,
-        description="Stop once the half width of every interval is at most this share of its ratio.",
-    )
+    against: Annotated[str, Offered(metavar="PYTHON|VERSION|GIT-REF")] = ""
+    """Other version of rankbench to time."""
+
+    rounds: Annotated[int | None, Field(ge=1), Offered()] = None
+    """Maximum number of rounds, rounded up to whole processes of two."""
+
+    budget: Annotated[str | None, Offered(metavar="10m")] = None
+    """Maximum time, as 90s or 1h; default: 10m, or no limit with `rounds`."""
+
+    precision: Annotated[float, Field(gt=0), Offered()] = 0.02
+    """Stop once the half width of every interval is at most this share of its ratio."""
+
     dataset: DatasetNames = ()
     extra: Additions = ()
     only: OnlyThese = ()
-    n: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Offered()] = Field(
-        default=(), description="Number of judgments as the suite writes it; repeatable; default: the smallest."
-    )
-    seed: Annotated[int | None, Offered()] = Field(
-        default=None, ge=0, description="Seed of the order of turns; default: a new one, kept."
-    )
+    n: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Offered()] = ()
+    """Number of judgments as the suite writes it; repeatable; default: the smallest."""
+
+    seed: Annotated[int | None, Field(ge=0), Offered()] = None
+    """Seed of the order of turns; default: a new one, kept."""
 
     @property
     def limit(self) -> float:
