@@ -12,7 +12,7 @@ import numpy as np
 
 from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult, Curve
 from rankbench.reports.analysis import Analysis, analyze
-from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.experiment_data import ExperimentData
 from rankbench.reports.results import report
 from rankbench.store.journal import Journal
 from rankbench.store.records import Member
@@ -179,11 +179,11 @@ def analysis(folder: Path) -> Analysis:
     return analyze(Journal(folder))
 
 
-def samplers(folder: Path) -> list[Sampler]:
+def experiments(folder: Path) -> list[ExperimentData]:
     """Return a run's experiments, whose journal stays open."""
     journal = Journal(folder)
     record, members, cells = journal.record(), journal.members(), journal.cells()
-    return [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
+    return [ExperimentData(journal, record, experiment, members, cells) for experiment in record.experiments]
 
 
 def page(folder: Path, *plans: Plan, queries: dict[str, int] | None = None, **more: Any) -> str:

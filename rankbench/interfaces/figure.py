@@ -27,7 +27,7 @@ CurveIntervals: TypeAlias = tuple[NDArray[np.int64], MeanIntervals]
 
 
 @dataclass(frozen=True)
-class ArmResults:
+class ContenderResults:
     """One contender at one n.
 
     Attributes
@@ -42,7 +42,7 @@ class ArmResults:
         The worst status of all its repetitions; ``pending`` if none has a row yet.
     finished : bool
         Whether a repetition is done.
-    racing : bool
+    compared : bool
         Whether something is done and nothing went wrong: it is compared.
     equals : str
         Label of the contender that this one is the same as, on these data; else empty.
@@ -53,12 +53,12 @@ class ArmResults:
     config: dict[str, Any]
     status: str
     finished: bool
-    racing: bool
+    compared: bool
     equals: str
 
 
 @dataclass(frozen=True)
-class RaceResults:
+class MatchedResults:
     """The contenders of an experiment at one n, and the repetitions that they are compared in.
 
     Attributes
@@ -67,21 +67,21 @@ class RaceResults:
         Number of judgments.
     n_declared : int
         Number in the suite's file, before any scaling.
-    arms : tuple of ArmResults
+    contenders : tuple of ContenderResults
         All contenders, in the suite's order.
     repetitions : tuple of int
-        Repetitions that all of `racing` have finished.
+        Repetitions that all of `compared` have finished.
     """
 
     n: int
     n_declared: int
-    arms: tuple[ArmResults, ...]
+    contenders: tuple[ContenderResults, ...]
     repetitions: tuple[int, ...]
 
     @property
-    def racing(self) -> tuple[ArmResults, ...]:
+    def compared(self) -> tuple[ContenderResults, ...]:
         """The contenders that are compared."""
-        return tuple(arm for arm in self.arms if arm.racing)
+        return tuple(runs for runs in self.contenders if runs.compared)
 
 
 @dataclass(eq=False)
@@ -94,7 +94,7 @@ class ExperimentResults(ABC):
         Names of the metrics, the headline first.
     splits : tuple of Split
         Splits that have units, in the order in which they are shown.
-    races : tuple of RaceResults
+    by_n : tuple of MatchedResults
         One for each n, the smallest first.
     added : frozenset of str
         Labels of contenders that are not of the suite but were added to the run.
@@ -106,7 +106,7 @@ class ExperimentResults(ABC):
 
     metrics: tuple[str, ...]
     splits: tuple[Split, ...]
-    races: tuple[RaceResults, ...]
+    by_n: tuple[MatchedResults, ...]
     added: frozenset[str]
     layout: Layout
     counts: str
@@ -125,13 +125,13 @@ class ExperimentResults(ABC):
 
     @abstractmethod
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
-        """Return the means of contenders that race at an n, with their intervals over repetitions."""
+        """Return the means of contenders compared at an n, with their intervals over repetitions."""
 
     @abstractmethod
     def differences(
         self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
     ) -> PairedIntervals:
-        """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page.
+        """Return the means of contenders compared at an n minus that of `base`, with the intervals of the page.
 
         In a recommendation they hold simultaneously for all pairs of contenders, at any level;
         else each holds alone, over queries and repetitions.
@@ -360,7 +360,7 @@ def unknown_metric(named: Sequence[str], metrics: Collection[str]) -> str:
 
 def order_of(results: ExperimentResults) -> list[str]:
     """Return the labels of all contenders, in the order of the suite."""
-    order = {arm.label: arm.order for race in results.races for arm in race.arms}
+    order = {runs.label: runs.order for matched in results.by_n for runs in matched.contenders}
     return sorted(order, key=order.__getitem__)
 
 
@@ -375,15 +375,15 @@ def unfinished(results: ExperimentResults, labels: Iterable[str], n: Collection[
         Numbers of judgments (as run) that are drawn; all by default.
     """
     found = []
-    races = [race for race in results.races if n is None or race.n in n]
+    by_n = [matched for matched in results.by_n if n is None or matched.n in n]
     for label in labels:
-        arms = [(race, arm) for race in races for arm in race.arms if arm.label == label]
+        contenders = [(matched, runs) for matched in by_n for runs in matched.contenders if runs.label == label]
         without: dict[str, list[int]] = {}
-        for race, arm in arms:
-            if not (arm.racing and race.repetitions):
-                without.setdefault(_WORDS.get(arm.status, arm.status), []).append(race.n)
+        for matched, runs in contenders:
+            if not (runs.compared and matched.repetitions):
+                without.setdefault(_WORDS.get(runs.status, runs.status), []).append(matched.n)
         for why, places in without.items():
-            where = "" if len(places) == len(arms) else ", ".join(f"n = {place:,}" for place in places)
+            where = "" if len(places) == len(contenders) else ", ".join(f"n = {place:,}" for place in places)
             found.append(Omission(label, why, "status", where))
     return found
 

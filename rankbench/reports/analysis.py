@@ -30,7 +30,7 @@ from rankbench.interfaces.cell import Split
 from rankbench.interfaces.claim import ClaimKind, Compared, NoEvidenceError, WeightedContrast
 from rankbench.interfaces.suite import Claim, Contrast
 from rankbench.plugin.manager import claim_kind
-from rankbench.reports.experiment_data import Arm, ArmKey, Sampler, samplers_of
+from rankbench.reports.experiment_data import ContenderKey, ContenderRuns, ExperimentData, experiment_data_of
 from rankbench.reports.over_claims import answers_over
 from rankbench.reports.over_logs import over_logs
 from rankbench.reports.standings import Standing, standings
@@ -39,12 +39,12 @@ from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
 
-Weights: TypeAlias = tuple[tuple[ArmKey, float], ...]
-"""Weighted arms of a contrast: a, b[, a, b]."""
+Weights: TypeAlias = tuple[tuple[ContenderKey, float], ...]
+"""Weighted contenders of a contrast: a, b[, a, b]."""
 
 
-def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tuple[str, ...], bool]:
-    """Turn labels into arms.
+def resolve(data: ExperimentData, claim: Claim) -> tuple[list[WeightedContrast], tuple[str, ...], bool]:
+    """Turn labels into contenders.
 
     Returns
     -------
@@ -59,12 +59,12 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tup
     notes: list[str] = []
     complete = True
     for contrast in claim.contrasts:
-        if not (places := _places(sampler, contrast)):
+        if not (places := _places(data, contrast)):
             complete = False
             notes.append(f"{contrast.a} vs {contrast.b}: not in this run")
         for text, weights in places:
-            missing = next(filter(None, (_missing(sampler, key) for key, _ in weights)), "")
-            owners = tuple((_owner(sampler, key), weight) for key, weight in weights)
+            missing = next(filter(None, (_missing(data, key) for key, _ in weights)), "")
+            owners = tuple((_owner(data, key), weight) for key, weight in weights)
             if missing:
                 complete = False
                 notes.append(f"{text}: left out, {missing}")
@@ -78,31 +78,31 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tup
     return [WeightedContrast(text, weights) for weights, text in found.items()], tuple(notes), complete
 
 
-def _missing(sampler: Sampler, key: ArmKey) -> str:
-    """Return why an arm cannot be compared, or ``""``."""
-    arm = sampler.arm(key)
-    if arm is not None and arm.racing:
+def _missing(data: ExperimentData, key: ContenderKey) -> str:
+    """Return why a contender cannot be compared, or ``""``."""
+    runs = data.runs(key)
+    if runs is not None and runs.compared:
         return ""
-    return f"{key[1]} at n = {key[0]:,} is {'not in this run' if arm is None else arm.status}"
+    return f"{key[1]} at n = {key[0]:,} is {'not in this run' if runs is None else runs.status}"
 
 
-def _owner(sampler: Sampler, key: ArmKey) -> ArmKey:
-    """Return the arm of order infinity that an arm equals, if that one is in the race; else `key`."""
-    arm = sampler.arm(key)
-    owner = None if arm is None or not arm.equals else sampler.arm((key[0], arm.equals))
-    return key if owner is None or not owner.racing else owner.key
+def _owner(data: ExperimentData, key: ContenderKey) -> ContenderKey:
+    """Return the contender of order infinity that a contender equals, if that one is in the comparison; else `key`."""
+    runs = data.runs(key)
+    owner = None if runs is None or not runs.equals else data.runs((key[0], runs.equals))
+    return key if owner is None or not owner.compared else owner.key
 
 
-def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, Weights]]:
-    """Return the texts and the weighted arms of a contrast."""
+def _places(data: ExperimentData, contrast: Contrast) -> list[tuple[str, Weights]]:
+    """Return the texts and the weighted contenders of a contrast."""
     a, b = contrast.a, contrast.b
     if contrast.n_a is not None or contrast.n_b is not None:
-        drawn = {race.n_declared: race.n for race in sampler.races}
+        drawn = {matched.n_declared: matched.n for matched in data.by_n}
         n_a, n_b = (drawn.get(n) if n is not None else None for n in (contrast.n_a, contrast.n_b))
         if n_a is None or n_b is None:
             return []
         return [(f"{a} at n = {n_a:,} vs {b} at n = {n_b:,}", (((n_a, a), 1.0), ((n_b, b), -1.0)))]
-    both = [race.n for race in sampler.races if race.arm(a) and race.arm(b)]
+    both = [matched.n for matched in data.by_n if matched.runs(a) and matched.runs(b)]
     if contrast.at == "last-first":
         if len(both) < 2:
             return []
@@ -113,21 +113,21 @@ def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, Weights]]:
     return [(f"{a} vs {b}, n = {n:,}", (((n, a), 1.0), ((n, b), -1.0))) for n in at]
 
 
-def curve_steps(sampler: Sampler, arm: Arm, metric: str) -> NDArray[np.int64]:
-    """Return the steps that an arm's curve was recorded at, shape (P,); empty without one."""
-    curves = [sampler.results.curves(arm.cells[repetition]) for repetition in sorted(arm.done)]
+def curve_steps(data: ExperimentData, runs: ContenderRuns, metric: str) -> NDArray[np.int64]:
+    """Return the steps that a contender's curve was recorded at, shape (P,); empty without one."""
+    curves = [data.results.curves(runs.cells[repetition]) for repetition in sorted(runs.done)]
     return next((own[metric].steps for own in curves if metric in own), np.empty(0, dtype=np.int64))
 
 
 def curve_values(
-    sampler: Sampler, arm: Arm, metric: str, steps: Sequence[int], repetitions: Sequence[int]
+    data: ExperimentData, runs: ContenderRuns, metric: str, steps: Sequence[int], repetitions: Sequence[int]
 ) -> NDArray[np.float64] | None:
     """Return a curve's values at `steps`, shape (R, len(steps)), or None if one is missing.
 
     Between two recorded steps the value is interpolated linearly in log(step), outside
     of them it is that of the nearest one.
     """
-    curves = [sampler.results.curves(arm.cells[repetition]).get(metric) for repetition in repetitions]
+    curves = [data.results.curves(runs.cells[repetition]).get(metric) for repetition in repetitions]
     at = np.log(np.asarray(steps, dtype=np.float64))
     known = [curve for curve in curves if curve is not None and len(curve.steps)]
     if len(known) < len(curves):
@@ -161,48 +161,48 @@ def in_windows(
     return np.rint(middle).astype(np.int64), np.add.reduceat(values, starts, axis=1) / sizes
 
 
-def answers(sampler: Sampler) -> list[JudgedClaim]:
+def answers(data: ExperimentData) -> list[JudgedClaim]:
     """Return the answers to an experiment's claims, on every split; those on several logs are answered together."""
     found: list[JudgedClaim] = []
-    if sampler.experiment.over:
+    if data.experiment.over:
         return found
-    for claim in sampler.experiment.claims:
+    for claim in data.experiment.claims:
         kind = claim_kind(claim)
-        contrasts, notes, complete = resolve(sampler, claim)
-        splits: list[tuple[Split | None, Split]] = [(split, split) for split in sampler.source.shown_splits()]
+        contrasts, notes, complete = resolve(data, claim)
+        splits: list[tuple[Split | None, Split]] = [(split, split) for split in data.source.shown_splits()]
         if not kind.on_splits:
-            splits = [(None, sampler.source.curve(kind.curve_metric())[0])]
+            splits = [(None, data.source.curve(kind.curve_metric())[0])]
         for split, about in splits:
-            empty = JudgedClaim(sampler.experiment.name, claim, split, about, notes=notes)
-            answer = _answer(sampler, kind, contrasts, empty)
+            empty = JudgedClaim(data.experiment.name, claim, split, about, notes=notes)
+            answer = _answer(data, kind, contrasts, empty)
             found.append(answer if complete else without_held(answer))
     return found
 
 
 def _answer(
-    sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContrast], empty: JudgedClaim
+    data: ExperimentData, kind: ClaimKind, contrasts: Sequence[WeightedContrast], empty: JudgedClaim
 ) -> JudgedClaim:
     keys = sorted({key for contrast in contrasts for key, _ in contrast.weights})
-    arms = [arm for key in keys if (arm := sampler.arm(key)) is not None]
-    repetitions = tuple(sorted(frozenset.intersection(*(arm.done for arm in arms)))) if arms else ()
+    contenders = [runs for key in keys if (runs := data.runs(key)) is not None]
+    repetitions = tuple(sorted(frozenset.intersection(*(runs.done for runs in contenders)))) if contenders else ()
     if not repetitions:
         return empty
-    metric = empty.claim.loss or sampler.metrics[0]
+    metric = empty.claim.loss or data.metrics[0]
     compared = Compared(
         tuple(contrasts),
-        tuple(arm.key for arm in arms),
+        tuple(runs.key for runs in contenders),
         metric,
-        sampler.source.direction(metric),
+        data.source.direction(metric),
         empty.about,
         repetitions,
-        sampler.seed,
-        lambda: sampler.sample(arms, metric, empty.about, repetitions),
-        lambda key, name, steps: curve_values(sampler, arms[keys.index(key)], name, steps, repetitions),
-        lambda: np.stack([sampler.means(arm, metric, empty.about, repetitions) for arm in arms], axis=1),
+        data.seed,
+        lambda: data.sample(contenders, metric, empty.about, repetitions),
+        lambda key, name, steps: curve_values(data, contenders[keys.index(key)], name, steps, repetitions),
+        lambda: np.stack([data.means(runs, metric, empty.about, repetitions) for runs in contenders], axis=1),
         lambda key, name: (
-            sampler.losses(arms[keys.index(key)], name, empty.about, repetitions) if name in sampler.metrics else None
+            data.losses(contenders[keys.index(key)], name, empty.about, repetitions) if name in data.metrics else None
         ),
-        any(sampler.source.shared(arm.n) is not None for arm in arms),
+        any(data.source.shared(runs.n) is not None for runs in contenders),
     )
     try:
         evidence = kind.evidence(compared)
@@ -228,9 +228,9 @@ def _answer(
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment: its arms, its rows, and the answers to its claims."""
+    """One experiment: its contenders, its rows, and the answers to its claims."""
 
-    sampler: Sampler
+    data: ExperimentData
     rows: list[Standing]
     answers: list[JudgedClaim]
 
@@ -261,12 +261,10 @@ def analyze(results: StoredResults) -> Analysis:
     known, planned = results.progress()
     with one_blas_thread():
         sections = [
-            Section(sampler, standings(sampler), answers(sampler))
-            if sampler.source.layout == "race"
-            else Section(sampler, [], [])
-            for sampler in samplers_of(results)
+            Section(data, standings(data), answers(data)) if data.source.layout == "race" else Section(data, [], [])
+            for data in experiment_data_of(results)
         ]
         for over in over_logs(sections):
-            of_first = next(section for section in sections if section.sampler is over.logs[0].sampler)
+            of_first = next(section for section in sections if section.data is over.logs[0].data)
             of_first.answers.extend(answers_over(over))
     return Analysis(results.record(), sections, known, planned)

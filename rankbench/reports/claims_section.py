@@ -64,7 +64,7 @@ def claims_section(analysis: Analysis) -> list[Node]:
 
 def claims_details(analysis: Analysis) -> list[Node]:
     """Return the contrasts of all claims, with the intervals of the verdicts."""
-    sources = {section.sampler.experiment.name: section.sampler.source for section in analysis.sections}
+    sources = {section.data.experiment.name: section.data.source for section in analysis.sections}
     rows, said, notes = list[tuple[str, ...]](), dict[str, list[str]](), list[str]()
     for answers in _by_claim(analysis):
         name, kind = f"**{markdown(answers[0].claim.id)}**", claim_kind(answers[0].claim)
@@ -114,7 +114,7 @@ def claims_in_short(analysis: Analysis) -> list[TerminalNode]:
 
 def split_words(analysis: Analysis) -> dict[Split, str]:
     """Return the subject of claims as a short text, by split."""
-    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
+    titles = {s.data.experiment.name: s.data.source for s in analysis.sections}
     about = [(a.about, titles[a.experiment].short(a.about)) for s in analysis.sections for a in s.answers]
     words = {split: " / ".join(dict.fromkeys(name for at, name in about if at == split)) for split in reversed(SPLITS)}
     return {split: name for split, name in words.items() if name}
@@ -200,7 +200,7 @@ def contrast_rows(analysis: Analysis) -> list[dict[str, Any]]:
             "kind": answer.claim.kind,
             "split": answer.split,
             "about": answer.about,
-            "units": section.sampler.source.short(answer.about),
+            "units": section.data.source.short(answer.about),
             "verdict": answer.verdict,
             "by_draws": answer.by_draws,
             "contrast": finding.text if finding else None,

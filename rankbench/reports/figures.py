@@ -19,7 +19,7 @@ from rankbench.interfaces.suite import Figure
 from rankbench.plugin.manager import figure_kind
 from rankbench.reports.analysis import curve_steps, curve_values, in_windows
 from rankbench.reports.document import csv_of
-from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, MatchedRuns
 from rankbench.reports.standings import differences_of
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import (
@@ -71,12 +71,12 @@ def _marks(plot: Plot) -> Iterator[tuple[object, ...]]:
         yield "dot", dot.name, dot.row, None, dot.value, dot.lower, dot.upper, None
 
 
-def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
+def subtitle(data: ExperimentData, figure: Figure, by_n: Sequence[MatchedRuns], drawing: Drawing) -> str:
     """Return the figure's title, and under it the data, n if any, and the kind of its bands."""
-    title = one_line(figure.title or sampler.experiment.title)
-    counts = sorted({len(race.repetitions) for race in races})
+    title = one_line(figure.title or data.experiment.title)
+    counts = sorted({len(matched.repetitions) for matched in by_n})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
-    source = sampler.source
+    source = data.source
     lower = [mark[-3] for plots in drawing.plots for plot in plots for mark in _marks(plot)]
     drawn = np.isfinite(np.array(lower, dtype=np.float64)).any()
     if drawing.bands and (drawn or not (counts and too_few(counts[-1]))):
@@ -92,29 +92,27 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: D
         bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
     else:
         bands = f"{figure.level:.0%} bands over {words} repetitions"
-    data = "simulated data" if source.simulated else one_line((source.dataset or source.protocol).partition(":")[0])
-    n = f"; n = {races[0].n:,}" if len(races) == 1 and source.counts and source.layout == "race" else ""
+    about = "simulated data" if source.simulated else one_line((source.dataset or source.protocol).partition(":")[0])
+    n = f"; n = {by_n[0].n:,}" if len(by_n) == 1 and source.counts and source.layout == "race" else ""
     note = f"\n{one_line(drawing.note)}" if drawing.note else ""
-    return f"{title}\n{data}{n}; {bands}{note}"
+    return f"{title}\n{about}{n}; {bands}{note}"
 
 
 class SampledResults(ExperimentResults):
-    """View of a sampler for kinds of figures.
+    """View of an experiment's data for kinds of figures.
 
     Parameters
     ----------
-    sampler : Sampler
+    data : ExperimentData
     together : float, optional
         Level at which the differences between all contenders hold together, in each table of a page that
         recommends something; None: each difference has an interval of its own.
     """
 
-    def __init__(self, sampler: Sampler, together: float | None = None) -> None:
-        source = sampler.source
-        super().__init__(
-            sampler.metrics, source.shown_splits(), sampler.races, sampler.added, source.layout, source.counts
-        )
-        self._sampler, self.together = sampler, together
+    def __init__(self, data: ExperimentData, together: float | None = None) -> None:
+        source = data.source
+        super().__init__(data.metrics, source.shown_splits(), data.by_n, data.added, source.layout, source.counts)
+        self._sampler, self.together = data, together
 
     def metric(self, name: str) -> Metric:
         """Return the declaration of a metric, or of a curve."""
@@ -130,34 +128,34 @@ class SampledResults(ExperimentResults):
         return self._sampler.source.short(split)
 
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
-        """Return the means of contenders that race at an n, with their intervals over repetitions."""
-        race = self._race(n)
-        arms = [arm for label in labels for arm in race.racing if arm.label == label]
-        return self._sampler.intervals(arms, metric, split, race.repetitions, level)
+        """Return the means of contenders compared at an n, with their intervals over repetitions."""
+        matched = self._matched(n)
+        contenders = [runs for label in labels for runs in matched.compared if runs.label == label]
+        return self._sampler.intervals(contenders, metric, split, matched.repetitions, level)
 
     def differences(
         self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
     ) -> PairedIntervals:
-        """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page."""
-        sampler = self._sampler
-        race = self._race(n)
-        at = {arm.label: i for i, arm in enumerate(race.racing)}
-        means = sampler.intervals(race.racing, metric, split, race.repetitions).mean
+        """Return the means of contenders compared at an n minus that of `base`, with the intervals of the page."""
+        data = self._sampler
+        matched = self._matched(n)
+        at = {runs.label: i for i, runs in enumerate(matched.compared)}
+        means = data.intervals(matched.compared, metric, split, matched.repetitions).mean
         estimate = np.array([means[at[label]] - means[at[base]] for label in labels])
         if self.together is not None:
-            known = differences_of(sampler, race, metric, split, self.together)
+            known = differences_of(data, matched, metric, split, self.together)
             pairs = np.array([known.interval(label, base) for label in labels]).reshape(-1, 2)
-            sign = -1 if sampler.source.direction(metric) == "maximize" else 1
+            sign = -1 if data.source.direction(metric) == "maximize" else 1
             lower, upper = np.sort(sign * pairs, axis=1).T
             words = "95% intervals of the differences between all contenders, which hold together"
             return PairedIntervals(estimate, lower, upper, words)
-        sample = sampler.sample(race.racing, metric, split, race.repetitions)
+        sample = data.sample(matched.compared, metric, split, matched.repetitions)
         found = [contrasts(sample, ArmContrast(at[label], at[base]), level) for label in labels]
         lower, upper = (np.array([getattr(one, end)[0] for one in found]) for end in ("lower", "upper"))
-        resampled = sampler.source.test_share is not None
-        units = f"over {sampler.source.judged_on} and repetitions"
+        resampled = data.source.test_share is not None
+        units = f"over {data.source.judged_on} and repetitions"
         words = f"{level:.0%} {'by the corrected resampled t' if resampled else units}"
-        if too_few(len(race.repetitions)) and np.isnan(lower).all():
+        if too_few(len(matched.repetitions)) and np.isnan(lower).all():
             words = f"no intervals with fewer than {FEWEST} repetitions"
         return PairedIntervals(estimate, lower, upper, words)
 
@@ -167,21 +165,21 @@ class SampledResults(ExperimentResults):
 
     def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
         """Return a contender's curve with intervals over repetitions; None unless all repetitions have it."""
-        race, arm = self._race(n), self._arm(n, label)
-        steps = curve_steps(self._sampler, arm, metric)
+        matched, runs = self._matched(n), self._arm(n, label)
+        steps = curve_steps(self._sampler, runs, metric)
         if not len(steps):
             return None
-        if (values := curve_values(self._sampler, arm, metric, steps.tolist(), race.repetitions)) is None:
+        if (values := curve_values(self._sampler, runs, metric, steps.tolist(), matched.repetitions)) is None:
             return None
         if per_decade:
             steps, values = in_windows(steps, values, per_decade)
         return steps, mean_intervals(values, level)
 
-    def _race(self, n: int) -> Race:
-        return next(race for race in self._sampler.races if race.n == n)
+    def _matched(self, n: int) -> MatchedRuns:
+        return next(matched for matched in self._sampler.by_n if matched.n == n)
 
-    def _arm(self, n: int, label: str) -> Arm:
-        return next(arm for arm in self._race(n).arms if arm.label == label)
+    def _arm(self, n: int, label: str) -> ContenderRuns:
+        return next(runs for runs in self._matched(n).contenders if runs.label == label)
 
 
 MOST_PANELS = 2
@@ -193,16 +191,16 @@ class DrawnFigure(NamedTuple):
 
     Attributes
     ----------
-    sampler : Sampler
+    data : ExperimentData
     figure : Figure
     drawing : Drawing
     title : str
-        Its title, where it is of several experiments; `sampler` is that of the first.
+        Its title, where it is of several experiments; `data` is that of the first.
     short : bool
         It is a part of a figure, see `figure_in_short`.
     """
 
-    sampler: Sampler
+    data: ExperimentData
     figure: Figure
     drawing: Drawing
     title: str = ""
@@ -214,25 +212,25 @@ class DrawnFigure(NamedTuple):
         Nothing global is touched: no pyplot, and matplotlib's settings are put back.
         """
         n = self.drawing.n
-        races = [race for race in self.sampler.races if n is None or race.n in n]
-        title = self.title or subtitle(self.sampler, self.figure, races, self.drawing)
+        by_n = [matched for matched in self.data.by_n if n is None or matched.n in n]
+        title = self.title or subtitle(self.data, self.figure, by_n, self.drawing)
         return titled_canvas(self.drawing, title, looks)
 
 
-def drawn_figures(sampler: Sampler, together: float | None = None) -> list[DrawnFigure]:
+def drawn_figures(data: ExperimentData, together: float | None = None) -> list[DrawnFigure]:
     """Return the figures of an experiment, in their order; `together` as `SampledResults` takes it."""
-    return [DrawnFigure(sampler, figure, _drawing(sampler, figure, together)) for figure in sampler.experiment.figures]
+    return [DrawnFigure(data, figure, _drawing(data, figure, together)) for figure in data.experiment.figures]
 
 
-def _drawing(sampler: Sampler, figure: Figure, together: float | None) -> Drawing:
+def _drawing(data: ExperimentData, figure: Figure, together: float | None) -> Drawing:
     """Return a figure with bands over repetitions, or over units too if most contenders repeat their values exactly."""
-    drawing, source = figure_kind(figure).drawing(figure, SampledResults(sampler, together)), sampler.source
+    drawing, source = figure_kind(figure).drawing(figure, SampledResults(data, together)), data.source
     marks = (mark for plots in drawing.plots for plot in plots for mark in _marks(plot))
     widths = np.diff(np.array([mark[-3:-1] for mark in marks], dtype=np.float64).reshape(-1, 2))
     widths = widths[np.isfinite(widths)]
     if drawing.bands or source.layout != "race" or not len(widths) or np.median(widths) > _REPEATED:
         return drawing
-    wide = figure_kind(figure).drawing(figure, _OverUnits(sampler, together))
+    wide = figure_kind(figure).drawing(figure, _OverUnits(data, together))
     return replace(wide, bands=f"{figure.level:.0%} bands over {source.judged_on} and repetitions")
 
 
@@ -240,14 +238,14 @@ class _OverUnits(SampledResults):
     """View whose intervals of means are over units and repetitions."""
 
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
-        """Return the means of contenders that race at an n, each with its own interval over units and repetitions."""
-        found, sampler, race = super().intervals(n, labels, metric, split, level), self._sampler, self._race(n)
-        source = sampler.source
+        """Return the means of contenders compared at an n, each with its own interval over units and repetitions."""
+        found, data, matched = super().intervals(n, labels, metric, split, level), self._sampler, self._matched(n)
+        source = data.source
         if source.layout != "race" or source.test_share is not None:
             return found
-        arms = [arm for label in labels for arm in race.racing if arm.label == label]
-        sample = sampler.sample(arms, metric, split, race.repetitions)
-        each = [contrasts(sample, ArmContrast(i), level) for i in range(len(arms))]
+        contenders = [runs for label in labels for runs in matched.compared if runs.label == label]
+        sample = data.sample(contenders, metric, split, matched.repetitions)
+        each = [contrasts(sample, ArmContrast(i), level) for i in range(len(contenders))]
         mean, lower, upper = (
             np.array([getattr(one, part)[0] for one in each]) for part in ("estimate", "lower", "upper")
         )
@@ -259,7 +257,7 @@ def over_units(one: DrawnFigure, together: float | None = None) -> Drawing:
     """Return a figure with means over units and repetitions; `together` as `SampledResults` takes it."""
     if one.title:
         return one.drawing
-    drawing = figure_kind(one.figure).drawing(one.figure, _OverUnits(one.sampler, together))
+    drawing = figure_kind(one.figure).drawing(one.figure, _OverUnits(one.data, together))
     return _excerpt(drawing) if one.short else drawing
 
 

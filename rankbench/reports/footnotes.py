@@ -13,7 +13,7 @@ from rankbench.interfaces.metric import Budget
 from rankbench.interfaces.protocol import NOBODY, STRETCHES
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Node, Paragraph
-from rankbench.reports.experiment_data import Race
+from rankbench.reports.experiment_data import MatchedRuns
 from rankbench.stats.bootstrap import LAGS
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.records import SourceRecord
@@ -21,13 +21,18 @@ from rankbench.store.records import SourceRecord
 STOPPED = "the solver stopped before the minimum, where losses may differ"
 
 
-def footnotes(race: Race, source: SourceRecord) -> list[str]:
+def footnotes(matched: MatchedRuns, source: SourceRecord) -> list[str]:
     """Return notes on the tables of one n; without comparisons, on failures alone."""
-    lines = troubles(race)
+    lines = troubles(matched)
     if source.layout == "race":
-        told = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
-        lines = [*told, *lines, *thin(race, source)]
-    if source.layout == "race" and source.judged_on == STRETCHES and len(race.repetitions) == 1:
+        told = [
+            *_equal(matched, source),
+            *_facts(matched, source),
+            *_budget(matched, source.budget),
+            *_optimality(matched),
+        ]
+        lines = [*told, *lines, *thin(matched, source)]
+    if source.layout == "race" and source.judged_on == STRETCHES and len(matched.repetitions) == 1:
         lines.append(
             f"Neighboring stretches may be alike. Standard errors allow for the long-run variance of all differences, "
             f"by {LAGS} neighbors on either side (Newey and West) or by an autoregression."
@@ -35,26 +40,26 @@ def footnotes(race: Race, source: SourceRecord) -> list[str]:
     return lines
 
 
-def _equal(race: Race, source: SourceRecord) -> list[str]:
+def _equal(matched: MatchedRuns, source: SourceRecord) -> list[str]:
     because = next((fact.because for fact in source.facts if fact.same_as), "")
     found: dict[str, list[str]] = {}
-    for arm in (arm for arm in race.arms if arm.equals):
-        found.setdefault(arm.equals, []).append(markdown(arm.label))
+    for runs in (runs for runs in matched.contenders if runs.equals):
+        found.setdefault(runs.equals, []).append(markdown(runs.label))
     return [
         f"† {', '.join(labels)}: {because}, so that these equal {markdown(owner)}; tests count them once."
         for owner, labels in found.items()
     ]
 
 
-def _facts(race: Race, source: SourceRecord) -> list[str]:
+def _facts(matched: MatchedRuns, source: SourceRecord) -> list[str]:
     """Return the protocol's facts beside losses: the largest value of contenders that share a place."""
     lines = []
     for fact in (fact for fact in source.facts if fact.about == "race"):
         found: dict[str, tuple[float, str]] = {}
-        for arm in race.arms:
-            value, at = arm.fact(fact), arm.config.get(fact.parameter)
+        for runs in matched.contenders:
+            value, at = runs.fact(fact), runs.config.get(fact.parameter)
             if fact.tells(value):
-                place = str(arm.label if at is None else at)
+                place = str(runs.label if at is None else at)
                 said = fact.said_without if at is None else fact.said
                 known = max(value, found[place][0]) if place in found else value
                 found[place] = known, said.format(value=known, at=markdown(place), label=markdown(place))
@@ -63,16 +68,16 @@ def _facts(race: Race, source: SourceRecord) -> list[str]:
     return lines
 
 
-def _budget(race: Race, budget: Budget | None) -> list[str]:
+def _budget(matched: MatchedRuns, budget: Budget | None) -> list[str]:
     """Return the budget of stochastic contenders: steps and their cost."""
     if budget is None:
         return []
     found: dict[tuple[str, str], list[str]] = {}
-    for arm in race.arms:
-        steps = next((value for name in budget.steps if not math.isnan(value := arm.info(name))), math.nan)
-        if not math.isnan(cost := arm.info(budget.name)):
+    for runs in matched.contenders:
+        steps = next((value for name in budget.steps if not math.isnan(value := runs.info(name))), math.nan)
+        if not math.isnan(cost := runs.info(budget.name)):
             words = "unknown" if math.isnan(steps) else grouped_digits(round(steps))
-            found.setdefault((words, f"{cost:.1e}"), []).append(markdown(arm.label))
+            found.setdefault((words, f"{cost:.1e}"), []).append(markdown(runs.label))
     if not found:
         return []
     (steps_of_most, cost_of_most), *others = sorted(found, key=lambda one: -len(found[one]))
@@ -85,41 +90,45 @@ def _budget(race: Race, budget: Budget | None) -> list[str]:
     ]
 
 
-def _optimality(race: Race) -> list[str]:
-    if not (known := [arm for arm in race.arms if not math.isnan(arm.optimality)]):
+def _optimality(matched: MatchedRuns) -> list[str]:
+    if not (known := [runs for runs in matched.contenders if not math.isnan(runs.optimality)]):
         return []
-    worst = max(known, key=lambda arm: arm.optimality)
+    worst = max(known, key=lambda runs: runs.optimality)
     line = (
         f"Largest distance from its optimum where a fit stopped (gradient norm or duality gap): {worst.optimality:.1e} "
         f"({markdown(worst.label)})."
     )
-    return [line, *stopped_early(race)]
+    return [line, *stopped_early(matched)]
 
 
-def stopped_early(race: Race) -> list[str]:
+def stopped_early(matched: MatchedRuns) -> list[str]:
     """Name contenders whose solver gave up far from a minimum."""
-    labels = [markdown(arm.label) for arm in race.arms if any("unfinished" in one.info for one in arm.stored.values())]
+    labels = [
+        markdown(runs.label)
+        for runs in matched.contenders
+        if any("unfinished" in one.info for one in runs.stored.values())
+    ]
     return [f"**{', '.join(labels)}**: {STOPPED}."] if labels else []
 
 
-def troubles(race: Race) -> list[str]:
+def troubles(matched: MatchedRuns) -> list[str]:
     """Return failures with their reasons unescaped: readers may copy a command from a reason."""
     return [
-        f"{markdown(arm.label)} is not ranked: **{arm.status}**, "
-        + (f"{arm.times}: {literal(arm.first_reason)}" if arm.first_reason else sentence(arm.times))
-        for arm in race.arms
-        if arm.status not in ("done", "pending")
+        f"{markdown(runs.label)} is not ranked: **{runs.status}**, "
+        + (f"{runs.times}: {literal(runs.first_reason)}" if runs.first_reason else sentence(runs.times))
+        for runs in matched.contenders
+        if runs.status not in ("done", "pending")
     ]
 
 
-def thin(race: Race, source: SourceRecord) -> list[str]:
+def thin(matched: MatchedRuns, source: SourceRecord) -> list[str]:
     """Return notes on too few repetitions for full intervals; none if they suffice."""
-    splits, single = source.shown_splits(), len(race.repetitions) == 1
+    splits, single = source.shown_splits(), len(matched.repetitions) == 1
     if any(source.fixed(split) for split in splits):
         return ["Every repetition judges the same unit: no intervals and no ranks."]
     if single and all(len(source.units[split]) == 1 for split in splits):
         return ["One repetition: no intervals and no ranks."]
-    if source.pool is not None and race.n >= source.pool:
+    if source.pool is not None and matched.n >= source.pool:
         return [
             f"Each repetition would use all {grouped_digits(source.pool)} {markdown(source.counts)}, so there is only "
             f"one. Intervals and ranks are over {source.judged_on} alone, and hold for the contenders as trained."
@@ -129,7 +138,7 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
             f"One repetition: intervals and ranks are over {source.judged_on} alone, for contenders as they were "
             "trained; other repetitions may differ."
         ]
-    if too_few(len(race.repetitions)):
+    if too_few(len(matched.repetitions)):
         return [
             f"With fewer than {FEWEST} repetitions, which may agree by chance, means and differences have no "
             "intervals, except of contenders whose repetitions are copies."
@@ -165,9 +174,11 @@ class Group:
 def source_groups(analysis: Analysis) -> list[Group]:
     """Return the groups of a suite's sources, in their order."""
     record = analysis.record
-    samplers = [section.sampler for section in analysis.sections]
-    drawn = [(sampler.source, race.n) for sampler in samplers if sampler.source.counts for race in sampler.races]
-    repeated = [(one.source, race.planned) for one in samplers if one.source.layout == "race" for race in one.races]
+    experiments = [section.data for section in analysis.sections]
+    drawn = [(data.source, matched.n) for data in experiments if data.source.counts for matched in data.by_n]
+    repeated = [
+        (one.source, matched.planned) for one in experiments if one.source.layout == "race" for matched in one.by_n
+    ]
     found: dict[tuple[object, ...], list[SourceRecord]] = {}
     for source in record.sources:
         own = "" if source.dataset else source.protocol

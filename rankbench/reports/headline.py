@@ -10,7 +10,7 @@ from rankbench.core.text import first_of, grouped_digits, markdown, mean_text, w
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
-from rankbench.reports.experiment_data import samplers_of
+from rankbench.reports.experiment_data import experiment_data_of
 from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.footnotes import STOPPED
 from rankbench.reports.leaderboard_intro import answer_sentences
@@ -103,12 +103,12 @@ def headline_of(analysis: Analysis) -> Headline:
         return Headline(answer_over_logs(overs), smaller=analysis.record.smaller)
     if section is None or not leaders:
         return Headline(said, smaller=analysis.record.smaller)
-    sampler, n = section.sampler, leaders[0].n
-    source, metric = sampler.source, sampler.metrics[0]
+    data, n = section.data, leaders[0].n
+    source, metric = data.source, data.metrics[0]
     rows = tuple(row for row in section.rows if row.n == n and row.metric == metric)
     at = f", n = {grouped_digits(n)}" if source.counts else ""
     simulated = ", **simulated data**" if source.simulated else ""
-    title = f"{markdown(sampler.experiment.name)}{at}: {metric_title(source.metric(metric))}{simulated}"
+    title = f"{markdown(data.experiment.name)}{at}: {metric_title(source.metric(metric))}{simulated}"
     splits = {one.split: one.split_title for one in leaders}
     note = FEWER_FIRST if any(one.narrower for one in leaders) else ""
     few = sorted({label for one in leaders if one.too_few for label in one.unranked})
@@ -119,16 +119,18 @@ def headline_of(analysis: Analysis) -> Headline:
 def partial(results: StoredResults) -> list[TerminalNode]:
     """Return tables of results so far: for each experiment, means at the largest n with results."""
     found: list[TerminalNode] = []
-    for sampler in samplers_of(results):
-        source, metric = sampler.source, sampler.metrics[0]
-        race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)
-        if source.layout == "race" and race is not None:
+    for data in experiment_data_of(results):
+        source, metric = data.source, data.metrics[0]
+        matched = next(
+            (matched for matched in reversed(data.by_n) if any(runs.stored for runs in matched.contenders)), None
+        )
+        if source.layout == "race" and matched is not None:
             simulated = ", **simulated data**" if source.simulated else ""
-            at = f"n = {grouped_digits(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
+            at = f"n = {grouped_digits(matched.n)}, {len(matched.repetitions)} of {matched.planned} repetitions"
             by = metric_name(source.metric(metric))
-            title = f"{markdown(sampler.experiment.title)} by {by}: {at}{simulated}"
+            title = f"{markdown(data.experiment.title)} by {by}: {at}{simulated}"
             splits = {split: source.short(split) for split in reversed(source.shown_splits())}
-            rows = tuple(row for split in splits for row in standings_so_far(sampler, race, metric, split))
+            rows = tuple(row for split in splits for row in standings_so_far(data, matched, metric, split))
             found += Headline((), title, splits, rows).nodes()
     return found or [Paragraph("no results yet")]
 
@@ -163,7 +165,7 @@ def notices(analysis: Analysis, figures: Sequence[DrawnFigure]) -> list[Notice]:
     A contender without numbers has one notice with its reason, not one for every figure. A contender that the
     suite's figure does not ask for is named under the figure alone.
     """
-    unused = dict.fromkeys(text for section in analysis.sections for text in section.sampler.source.unused)
+    unused = dict.fromkeys(text for section in analysis.sections for text in section.data.source.unused)
     data = [*(Notice("unused", text) for text in unused), *(Notice("smaller", t) for t in analysis.record.smaller)]
     return [*_without_numbers(analysis), *_not_drawn(figures), *data]
 
@@ -172,14 +174,14 @@ def _without_numbers(analysis: Analysis) -> list[Notice]:
     places: dict[tuple[NoticeKind, str], list[tuple[str, str, str]]] = {}
     traces: dict[tuple[str, str], str] = {}
     for section in analysis.sections:
-        for arm in (arm for race in section.sampler.races for arm in race.arms):
-            for repetition, stored in arm.stored.items():
+        for runs in (runs for matched in section.data.by_n for runs in matched.contenders):
+            for repetition, stored in runs.stored.items():
                 if stored.status == "done" and "unfinished" not in stored.info:
                     continue
                 known: NoticeKind = stored.status if stored.status in ("skipped", "diverged") else "failed"
                 kind: NoticeKind = "stopped" if stored.status == "done" else known
                 reason = f"{STOPPED}; transform features, or raise lambda" if kind == "stopped" else stored.reason
-                place = arm.label, section.sampler.experiment.name, arm.cells[repetition]
+                place = runs.label, section.data.experiment.name, runs.cells[repetition]
                 places.setdefault((kind, reason), []).append(place)
                 traces.setdefault((kind, reason), stored.trace)
     found = []

@@ -44,7 +44,7 @@ def leaderboard(
     """Return the page and the details of a suite, with recommendations and figures, as documents by file."""
     record, groups = analysis.record, source_groups(analysis)
     experiments = [part for section in analysis.sections for part in _experiment(section, figures)]
-    compared = dict.fromkeys(text for section in analysis.sections for text in compared_with(section.sampler.source))
+    compared = dict.fromkeys(text for section in analysis.sections for text in compared_with(section.data.source))
     told = Bullets((*data_lines(groups), *compared, *data_remarks(groups)))
     read, claims, data = _how_to_read(analysis), claims_section(analysis), [told] if told.items else []
     glance = [*at_a_glance(analysis), *_left_out(record)]
@@ -145,28 +145,28 @@ def _how_to_read(analysis: Analysis) -> list[Node]:
 
 
 def _experiment(section: Section, figures: Sequence[DrawnFigure]) -> list[Node]:
-    sampler = section.sampler
-    experiment, source = sampler.experiment, sampler.source
+    data = section.data
+    experiment, source = data.experiment, data.source
     parts: list[Node] = [Heading(2, markdown(experiment.title))]
     notes: list[str] = []
-    for one in (one for one in figures if one.sampler is sampler and not (one.title or one.short)):
+    for one in (one for one in figures if one.data is data and not (one.title or one.short)):
         words = markdown(one.figure.title or experiment.title)
         parts.append(Image(words, f"figures/{one.figure.file}.svg"))
         notes += _not_in(one.drawing)
-    race = next((race for race in reversed(sampler.races) if race.repetitions), sampler.races[-1])
+    matched = next((matched for matched in reversed(data.by_n) if matched.repetitions), data.by_n[-1])
     if source.layout == "race":
-        rows = [row for row in section.rows if (row.n, row.metric) == (race.n, sampler.metrics[0])]
-        parts += intervals_tables(sampler, race, rows)
+        rows = [row for row in section.rows if (row.n, row.metric) == (matched.n, data.metrics[0])]
+        parts += intervals_tables(data, matched, rows)
     elif source.layout == "exact":
-        parts += exact_tables(sampler, race)
+        parts += exact_tables(data, matched)
     else:
-        parts += ranking_tables(sampler, race)
+        parts += ranking_tables(data, matched)
     file = "leaderboard.csv" if source.layout == "race" else "units.csv"
-    others = [other for other in sampler.races if other is not race]
-    more = [*sampler.metrics[1:], *(race_title(other, source).lstrip(":, ") for other in others)]
-    specs = {arm.label: arm.spec for race in sampler.races for arm in race.arms}
+    others = [other for other in data.by_n if other is not matched]
+    more = [*data.metrics[1:], *(race_title(other, source).lstrip(":, ") for other in others)]
+    specs = {runs.label: runs.spec for matched in data.by_n for runs in matched.contenders}
     listed = "; ".join(f"{markdown(label)} {code(spec)}" for label, spec in specs.items() if label != spec)
-    notes += footnotes(race, source)
+    notes += footnotes(matched, source)
     notes += [f"n = {other.n:,}: {trouble}" for other in others for trouble in troubles(other)]
     notes += [f"Also in [{file}]({file}): {'; '.join(map(markdown, more))}."] if more else []
     notes += [f"Contenders on the command line: {listed}."] if listed else []

@@ -14,7 +14,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claims_section import claims_counted
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, first_rows
-from rankbench.reports.experiment_data import Arm
+from rankbench.reports.experiment_data import ContenderRuns
 from rankbench.reports.figures import DrawnFigure, SampledResults
 from rankbench.reports.footnotes import judgments_simulated, stopped_early, thin
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
@@ -69,9 +69,9 @@ def first_screen(analysis: Analysis, kind: str, figures: Sequence[DrawnFigure]) 
     if section is not None and not overs:
         found = leaders_of(section)
         parts += _contenders(section, found, _results(analysis, section)) if found else []
-        own = [one for one in figures if one.sampler is section.sampler]
+        own = [one for one in figures if one.data is section.data]
         for one in [*(one for one in own if one.short), *own][:1]:
-            words = markdown(one.figure.title or section.sampler.experiment.title)
+            words = markdown(one.figure.title or section.data.experiment.title)
             parts.append(Image(words, f"figures/{one.figure.file}.svg"))
     asked = " ".join(filter(None, (kind, markdown(sentence(record.asks)) if record.asks else "")))
     answer = "" if overs else " ".join(answer_sentences(analysis)[:MOST_SENTENCES])
@@ -93,7 +93,7 @@ def answer_sentences(analysis: Analysis) -> list[str]:
 
 
 def _results(analysis: Analysis, section: Section) -> SampledResults:
-    return SampledResults(section.sampler, together_level(section, analysis))
+    return SampledResults(section.data, together_level(section, analysis))
 
 
 def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders]) -> str:
@@ -111,7 +111,7 @@ def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders])
             compared = best.spec in {row.spec for row in one.rows}
             alike = compared and one.rows[0].spec == best.spec
             if compared and not (alike and (len(one.first) == 1 or not first.sure)):
-                found[code(other.sampler.experiment.name)] = None
+                found[code(other.data.experiment.name)] = None
     if not found:
         return ""
     left = len(found) - MOST_EXPERIMENTS
@@ -121,28 +121,28 @@ def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders])
 
 def _worse(section: Section, leaders: Leaders, results: SampledResults) -> str:
     """Return a note on the other metrics in which the best contender is significantly worse than a rival."""
-    sampler, n, split = section.sampler, leaders.n, leaders.split
+    data, n, split = section.data, leaders.n, leaders.split
     ranked = {(row.metric, row.contender) for row in section.rows if (row.n, row.split) == (n, split) and row.rank_low}
     best = leaders.rows[0].contender if leaders.rows else ""
-    names = [sampler.experiment.baseline, *(row.contender for row in leaders.rows[1:])]
-    other = next((one for one in names if (sampler.metrics[0], one) in ranked and one != best), None)
+    names = [data.experiment.baseline, *(row.contender for row in leaders.rows[1:])]
+    other = next((one for one in names if (data.metrics[0], one) in ranked and one != best), None)
     if other is None or {best, other} & leaders.unranked:
         return ""
     said = ""
-    for one in (one for one in sampler.metrics[1:] if {(one, best), (one, other)} <= ranked):
+    for one in (one for one in data.metrics[1:] if {(one, best), (one, other)} <= ranked):
         gap = results.differences(n, [best], other, one, split, 0.95)
-        less = sampler.source.direction(one) == "minimize"
+        less = data.source.direction(one) == "minimize"
         if gap.lower[0] > 0 if less else gap.upper[0] < 0:
             numbers = f"{number(gap.mean[0], sign=True)}, {interval_text(gap.lower[0], gap.upper[0], sign=True)}"
-            metric = metric_name(sampler.source.metric(one))
+            metric = metric_name(data.source.metric(one))
             said += f"; in {metric} it is significantly worse than **{markdown(other)}**: {numbers}"
     return said
 
 
 def _contenders(section: Section, leaders: Sequence[Leaders], results: SampledResults) -> list[Node]:
     """Return the first contenders of the headline on each split, and a note on the table."""
-    sampler, n = section.sampler, leaders[0].n
-    source, base, metric = sampler.source, sampler.experiment.baseline, sampler.metrics[0]
+    data, n = section.data, leaders[0].n
+    source, base, metric = data.source, data.experiment.baseline, data.metrics[0]
     every = [row for row in section.rows if (row.n, row.metric) == (n, metric)]
     first = best_first([row for row in every if row.split == leaders[0].split])
     shown = [row for at, row in enumerate(first) if at < MOST_CONTENDERS or row.contender == base]
@@ -158,13 +158,13 @@ def _contenders(section: Section, leaders: Sequence[Leaders], results: SampledRe
             mean = mean_text(row.mean) + f" {ends}" * (ends != "—")
             line += [mean, against.get(row.contender, "") if against else rank_text(row)]
     drawn = f", n = {grouped_digits(n)} {markdown(source.counts)}" if source.counts else ""
-    notes = [code(sampler.experiment.name) + drawn, metric_title(source.metric(metric)), "in brackets 95% intervals"]
+    notes = [code(data.experiment.name) + drawn, metric_title(source.metric(metric)), "in brackets 95% intervals"]
     notes += [f"differences: {one}" for one in words]
     caption = f"{'; '.join(notes)}."
     left = len(first) - len(shown)
     more = [f"{count_text(left, 'more contender')}: [details](details.md)."] if left else []
-    race = next(race for race in sampler.races if race.n == n)
-    said = [caption, *more, *stopped_early(race), *thin(race, source)]
+    matched = next(matched for matched in data.by_n if matched.n == n)
+    said = [caption, *more, *stopped_early(matched), *thin(matched, source)]
     return [Grid.from_rows(columns, cells, caption=caption), Paragraph(" ".join(said))]
 
 
@@ -172,14 +172,14 @@ def _against(
     section: Section, leaders: Leaders, rows: Sequence[Standing], results: SampledResults, words: dict[str, None]
 ) -> dict[str, str]:
     """Return the difference of each contender from the baseline with its verdict; empty without a baseline."""
-    sampler, base = section.sampler, section.sampler.experiment.baseline
-    source, metric = sampler.source, sampler.metrics[0]
+    data, base = section.data, section.data.experiment.baseline
+    source, metric = data.source, data.metrics[0]
     ranked = [row.contender for row in rows if row.rank_low is not None]
     if base not in ranked:
         return {}
     labels = [label for label in ranked if label != base]
     found = results.differences(leaders.n, labels, base, metric, leaders.split, 0.95)
-    sign, margin = -1 if source.direction(metric) == "maximize" else 1, sampler.experiment.margin.get(metric, 0.0)
+    sign, margin = -1 if source.direction(metric) == "maximize" else 1, data.experiment.margin.get(metric, 0.0)
     words[found.words] = None
     said = {base: "baseline"}
     for label, gap, low, high in zip(labels, found.mean, found.lower, found.upper, strict=True):
@@ -200,12 +200,12 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
     """Return a table of the best contender of each experiment, at its largest n, by its headline."""
     rows, units = [], dict[str, None]()
     for section in analysis.sections:
-        source, experiment = section.sampler.source, section.sampler.experiment
+        source, experiment = section.data.source, section.data.experiment
         data = code(source.dataset.partition(":")[0]) if source.dataset else "made by the protocol"
         data += " (simulated)" * source.simulated + " (judgments simulated)" * judgments_simulated(source)
         for leaders in leaders_of(section):
             n = grouped_digits(leaders.n) if source.counts else ""
-            metric = section.sampler.metrics[0]
+            metric = section.data.metrics[0]
             how = metric_title(source.metric(metric))
             rows.append((markdown(experiment.name), data, n, leaders.split_title, how, *best_and_verdict(leaders)))
             if source.test_share is None:
@@ -229,11 +229,11 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
 def named_otherwise(analysis: Analysis, by: Literal["label", "spec"]) -> list[str]:
     """Return notes on labels of several contenders, and on contenders of several labels; without periods."""
     found: dict[str, dict[str, dict[str, None]]] = {}
-    for section in (one for one in analysis.sections if one.sampler.source.layout == "race"):
-        for arm in (arm for race in section.sampler.races for arm in race.arms):
-            label, spec = f"**{markdown(arm.label)}**", code(arm.spec)
+    for section in (one for one in analysis.sections if one.data.source.layout == "race"):
+        for runs in (runs for matched in section.data.by_n for runs in matched.contenders):
+            label, spec = f"**{markdown(runs.label)}**", code(runs.spec)
             one, other = (label, spec) if by == "label" else (spec, label)
-            found.setdefault(one, {}).setdefault(other, {})[markdown(section.sampler.experiment.name)] = None
+            found.setdefault(one, {}).setdefault(other, {})[markdown(section.data.experiment.name)] = None
     lines = []
     for one, others in found.items():
         first, *more = (f"{other} in {joined_words([*names])}" for other, names in others.items())
@@ -243,9 +243,9 @@ def named_otherwise(analysis: Analysis, by: Literal["label", "spec"]) -> list[st
 
 def _judged_by(analysis: Analysis) -> list[str]:
     """Return sentences about the metrics and the splits of the table."""
-    samplers = [section.sampler for section in analysis.sections]
-    said = [said_of_metric(one.source.metric(one.metrics[0])) for one in samplers if one.source.layout == "race"]
-    splits = [(one.source, split) for one in samplers for split in one.source.shown_splits()]
+    experiments = [section.data for section in analysis.sections]
+    said = [said_of_metric(one.source.metric(one.metrics[0])) for one in experiments if one.source.layout == "race"]
+    splits = [(one.source, split) for one in experiments for split in one.source.shown_splits()]
     said += [text for source, split in splits for text in said_of_split(source, split)]
     return [*dict.fromkeys(said)]
 
@@ -272,13 +272,15 @@ def top_items(analysis: Analysis) -> list[Node]:
     """Return the results of series, and the first items of each ranking, by the first contender that finished."""
     series = [*(_last_stretch(*one) for one in _rankings(analysis, "series")), *_stretches_beyond_chance(analysis)]
     parts: list[Node] = [Bullets(tuple(series))] if series else []
-    for section, arm, split in _rankings(analysis):
-        count = len(section.sampler.source.units[split])
-        more = " `rankbench aggregate --control` takes their effects out." if _without_covariates(analysis, arm) else ""
+    for section, runs, split in _rankings(analysis):
+        count = len(section.data.source.units[split])
+        more = (
+            " `rankbench aggregate --control` takes their effects out." if _without_covariates(analysis, runs) else ""
+        )
         more += f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
-        items = first_rows(item_table(section.sampler, arm, split), MOST_ITEMS, "units.csv")
-        parts += [Paragraph(f"{_first_item(analysis, section, arm, split)}{more}"), *items]
-        first, low = may_be_first(section.sampler, arm, split), section.sampler.values(arm, RANKING[3], split)
+        items = first_rows(item_table(section.data, runs, split), MOST_ITEMS, "units.csv")
+        parts += [Paragraph(f"{_first_item(analysis, section, runs, split)}{more}"), *items]
+        first, low = may_be_first(section.data, runs, split), section.data.values(runs, RANKING[3], split)
         parts += [Paragraph(FEWER_FIRST)] if first is not None and ((first == 0) & (low == 1)).any() else []
     return parts
 
@@ -289,61 +291,61 @@ def _items_said(analysis: Analysis) -> list[str]:
     return [*(_last_stretch(*series) for series in _rankings(analysis, "series")), *first]
 
 
-def _rankings(analysis: Analysis, layout: Layout = "ranking") -> Iterator[tuple[Section, Arm, Split]]:
+def _rankings(analysis: Analysis, layout: Layout = "ranking") -> Iterator[tuple[Section, ContenderRuns, Split]]:
     for section in analysis.sections:
-        sampler = section.sampler
-        if sampler.source.layout == layout and sampler.races:
-            arm = next((arm for arm in sampler.races[-1].arms if arm.done), None)
-            if arm is not None:
-                yield from ((section, arm, split) for split in sampler.source.shown_splits())
+        data = section.data
+        if data.source.layout == layout and data.by_n:
+            runs = next((runs for runs in data.by_n[-1].contenders if runs.done), None)
+            if runs is not None:
+                yield from ((section, runs, split) for split in data.source.shown_splits())
 
 
-def _last_stretch(section: Section, arm: Arm, split: Split) -> str:
+def _last_stretch(section: Section, runs: ContenderRuns, split: Split) -> str:
     """Return the score of the last stretch of time."""
-    sampler = section.sampler
-    units = sampler.source.units[split]
-    score, lower, upper = (sampler.values(arm, metric, split) for metric in RANKING[:3])
-    unit = next((str(figure.options["unit"]) for figure in sampler.experiment.figures if "unit" in figure.options), "")
+    data = section.data
+    units = data.source.units[split]
+    score, lower, upper = (data.values(runs, metric, split) for metric in RANKING[:3])
+    unit = next((str(figure.options["unit"]) for figure in data.experiment.figures if "unit" in figure.options), "")
     last = f"{number(float(score[-1]), 3)}{f' {markdown(unit)}' * bool(unit)}"
     ends = interval_text(float(lower[-1]), float(upper[-1]), 3)
-    return f"{markdown(sampler.experiment.title)}: latest, **{markdown(units[-1])}**, {last}, 95% interval {ends}."
+    return f"{markdown(data.experiment.title)}: latest, **{markdown(units[-1])}**, {last}, 95% interval {ends}."
 
 
 def _stretches_beyond_chance(analysis: Analysis) -> list[str]:
     """Return a sentence for each series on the number of stretches whose score differs from the chance level."""
     said = []
-    for section, arm, split in _rankings(analysis, "series"):
-        source = section.sampler.source
-        _, lower, upper = (section.sampler.values(arm, metric, split) for metric in RANKING[:3])
+    for section, runs, split in _rankings(analysis, "series"):
+        source = section.data.source
+        _, lower, upper = (section.data.values(runs, metric, split) for metric in RANKING[:3])
         if (chance := source.metric(RANKING[0]).chance) is not None:
             of = f"{int((lower > chance).sum())} of {grouped_digits(len(lower))} {source.short(split)}"
-            what = f"{markdown(section.sampler.experiment.title)}: own 95% intervals lie above {chance:g} in {of}"
+            what = f"{markdown(section.data.experiment.title)}: own 95% intervals lie above {chance:g} in {of}"
             said.append(f"{what}, and below it in {int((upper < chance).sum())}.")
     return said
 
 
-def _without_covariates(analysis: Analysis, arm: Arm) -> bool:
+def _without_covariates(analysis: Analysis, runs: ContenderRuns) -> bool:
     """Return whether contenders of other experiments take covariates of the log, and this one takes none."""
-    races = [race for section in analysis.sections for race in section.sampler.races]
-    return _CONTROL not in arm.spec and any(_CONTROL in other.spec for race in races for other in race.arms)
+    by_n = [matched for section in analysis.sections for matched in section.data.by_n]
+    return _CONTROL not in runs.spec and any(_CONTROL in other.spec for matched in by_n for other in matched.contenders)
 
 
-def _first_item(analysis: Analysis, section: Section, arm: Arm, split: Split) -> str:
+def _first_item(analysis: Analysis, section: Section, runs: ContenderRuns, split: Split) -> str:
     """Return a sentence on the item with the highest score, among items with enough judgments, if any."""
-    sampler = section.sampler
-    units, least = sampler.source.units[split], sampler.experiment.least_judgments
-    score, _, _, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
-    judged = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else np.full(len(units), np.inf)
+    data = section.data
+    units, least = data.source.units[split], data.experiment.least_judgments
+    score, _, _, low, high = (data.values(runs, metric, split) for metric in RANKING)
+    judged = data.values(runs, VOTES, split) if VOTES in data.metrics else np.full(len(units), np.inf)
     chosen = np.flatnonzero(judged >= least)
-    named = f" with at least {grouped_digits(least)} {markdown(sampler.source.counts)}"
+    named = f" with at least {grouped_digits(least)} {markdown(data.source.counts)}"
     if len(chosen) in (0, len(units)):
         chosen, named = np.arange(len(units)), ""
     best = min(chosen.tolist(), key=lambda i: (-round(float(score[i]), 9), units[i]))
     others = int((score[chosen].round(9) == round(float(score[best]), 9)).sum()) - 1
     has = f"and {count_text(others, 'other')} have" if others else "has"
     who = f"**{markdown(units[best])}** {has} the highest score of {grouped_digits(len(chosen))} items{named}"
-    first = may_be_first(sampler, arm, split)
-    by = f"{markdown(arm.label)}{' without covariates' * _without_covariates(analysis, arm)}"
+    first = may_be_first(data, runs, split)
+    by = f"{markdown(runs.label)}{' without covariates' * _without_covariates(analysis, runs)}"
     if first is not None and np.isnan(first).all():
         return f"By {by}, {who}."
     near, how = int((low[chosen] == 1).sum()), "95%, all places at once"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rankbench.core.text import grouped_digits, markdown, mean_text
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.experiment_data import Race
+from rankbench.reports.experiment_data import MatchedRuns
 from rankbench.reports.standings import Standing, best_first
 from rankbench.stats.contrasts import FEWEST, contender_rank_ranges, contenders_that_may_be_best, too_few_to_rank
 
@@ -106,23 +106,28 @@ class Leaders(NamedTuple):
 
 def leaders_of(section: Section) -> list[Leaders]:
     """Return the leaders of an experiment, held-out units first; none if no contender has a number."""
-    sampler = section.sampler
-    races = [race for race in sampler.races if race.racing and race.repetitions]
-    if not races or not section.rows:
+    data = section.data
+    by_n = [matched for matched in data.by_n if matched.compared and matched.repetitions]
+    if not by_n or not section.rows:
         return []
-    return [_leaders(section, races[-1], split) for split in reversed(sampler.source.shown_splits())]
+    return [_leaders(section, by_n[-1], split) for split in reversed(data.source.shown_splits())]
 
 
-def _leaders(section: Section, race: Race, split: Split) -> Leaders:
-    sampler, source = section.sampler, section.sampler.source
-    metric = sampler.metrics[0]
-    by_label = {row.contender: row for row in section.rows if (row.n, row.metric, row.split) == (race.n, metric, split)}
-    known = [arm for arm in race.racing if by_label[arm.label].oracle]
-    arms = [arm for arm in race.racing if arm not in known and race.twin(arm) is None]
-    rows = [by_label[arm.label] for arm in arms]
-    best = [arm.label for arm in arms]
-    if len(arms) > 1 and rows[0].rank_low is not None:
-        sample, maximize = sampler.sample(arms, metric, split, race.repetitions), source.direction(metric) == "maximize"
+def _leaders(section: Section, matched: MatchedRuns, split: Split) -> Leaders:
+    data, source = section.data, section.data.source
+    metric = data.metrics[0]
+    by_label = {
+        row.contender: row for row in section.rows if (row.n, row.metric, row.split) == (matched.n, metric, split)
+    }
+    known = [runs for runs in matched.compared if by_label[runs.label].oracle]
+    contenders = [runs for runs in matched.compared if runs not in known and matched.same_as(runs) is None]
+    rows = [by_label[runs.label] for runs in contenders]
+    best = [runs.label for runs in contenders]
+    if len(contenders) > 1 and rows[0].rank_low is not None:
+        sample, maximize = (
+            data.sample(contenders, metric, split, matched.repetitions),
+            source.direction(metric) == "maximize",
+        )
         best = list(compress(best, contenders_that_may_be_best(sample, maximize=maximize)))
         if known:
             # An oracle takes no place from the others.
@@ -131,13 +136,13 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
     ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
     unranked = frozenset[str]()
     if not source.fixed(split):
-        few = too_few_to_rank(sampler.sample(race.racing, metric, split, race.repetitions))
-        unranked = frozenset(compress((arm.label for arm in race.racing), few))
-    whole = source.pool is not None and race.n >= source.pool
-    one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
+        few = too_few_to_rank(data.sample(matched.compared, metric, split, matched.repetitions))
+        unranked = frozenset(compress((runs.label for runs in matched.compared), few))
+    whole = source.pool is not None and matched.n >= source.pool
+    one_draw = len(matched.repetitions) == 1 and bool(source.counts) and not whole
     return Leaders(
-        race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), frozenset(best), one_draw,
-        not source.metric(metric).quality, len(race.repetitions), unranked,
+        matched.n, split, source.short(split), ranked, tuple(runs.label for runs in known), frozenset(best), one_draw,
+        not source.metric(metric).quality, len(matched.repetitions), unranked,
     )  # fmt: skip
 
 
@@ -223,7 +228,7 @@ def headline_section(analysis: Analysis) -> Section | None:
     """
 
     def weight(section: Section) -> tuple[bool, bool, int, bool]:
-        experiment = section.sampler.experiment
+        experiment = section.data.experiment
         competes = any(not row.oracle for row in section.rows)
         return experiment.recommend, competes, len(experiment.claims), bool(experiment.figures)
 

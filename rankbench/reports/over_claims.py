@@ -17,13 +17,13 @@ from rankbench.stats.bootstrap import REPLICATES, crossed
 
 def answers_over(over: OverLogs) -> list[JudgedClaim]:
     """Return the answers to the claims of an experiment on several logs."""
-    return [_judged(over, claim) for claim in over.logs[0].sampler.experiment.claims]
+    return [_judged(over, claim) for claim in over.logs[0].data.experiment.claims]
 
 
 def _judged(over: OverLogs, claim: Claim) -> JudgedClaim:
     """Return the verdict on a claim by the mean differences over families."""
-    sampler, kind, loss = over.logs[0].sampler, claim_kind(claim), claim.loss or over.losses[0]
-    split, values = sampler.source.shown_splits()[0], over.values(loss, "difference")
+    data, kind, loss = over.logs[0].data, claim_kind(claim), claim.loss or over.losses[0]
+    split, values = data.source.shown_splits()[0], over.values(loss, "difference")
     labels = sorted({label for one in claim.contrasts for label in (one.a, one.b)})
     own = values[:, [over.labels.index(label) for label in labels]]
     whole = np.asarray(np.isfinite(own).all(axis=1))
@@ -31,7 +31,7 @@ def _judged(over: OverLogs, claim: Claim) -> JudgedClaim:
     notes += [
         f"{place.log}: left out, a method failed" for place, kept in zip(over.places, whole, strict=True) if not kept
     ]
-    empty = JudgedClaim(sampler.experiment.name, claim, split, split, notes=tuple(notes))
+    empty = JudgedClaim(data.experiment.name, claim, split, split, notes=tuple(notes))
     means = over.of_families(own)
     means = means[np.isfinite(means).all(axis=1)]
     if len(means) < 2:
@@ -46,8 +46,8 @@ def _judged(over: OverLogs, claim: Claim) -> JudgedClaim:
         over.metric(loss).direction,
         split,
         (0,),
-        sampler.seed,
-        lambda: crossed(means[None], sampler.seed, REPLICATES),
+        data.seed,
+        lambda: crossed(means[None], data.seed, REPLICATES),
         lambda key, name, steps: None,
         lambda: means,
         lambda key, name: None,

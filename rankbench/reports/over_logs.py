@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.metric import Metric
-from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.experiment_data import ExperimentData
 from rankbench.reports.standings import Standing
 from rankbench.stats.bootstrap import REPLICATES
 from rankbench.systems.score_ranking import MEAN_RANK, MEAN_SCORE, score_method
@@ -27,7 +27,7 @@ class LogResults(Protocol):
     """Results of an experiment on a log."""
 
     @property
-    def sampler(self) -> Sampler:
+    def data(self) -> ExperimentData:
         """The experiment and its results."""
 
     @property
@@ -61,7 +61,7 @@ class OverLogs:
     @cached_property
     def places(self) -> list[NamedLog]:
         """The logs, in the order of the suite."""
-        named = [next(iter(one.sampler.experiment.datasets.items())) for one in self.logs]
+        named = [next(iter(one.data.experiment.datasets.items())) for one in self.logs]
         return [NamedLog(log, place.kind, place.family or log) for log, place in named]
 
     @cached_property
@@ -77,16 +77,16 @@ class OverLogs:
     @property
     def baseline(self) -> str:
         """The method that differences are from."""
-        return self.logs[0].sampler.experiment.baseline
+        return self.logs[0].data.experiment.baseline
 
     @property
     def losses(self) -> tuple[str, ...]:
         """Names of the losses, the headline first."""
-        return self.logs[0].sampler.metrics
+        return self.logs[0].data.metrics
 
     def metric(self, loss: str) -> Metric:
         """Return the facts about a loss."""
-        return self.logs[0].sampler.source.metric(loss)
+        return self.logs[0].data.source.metric(loss)
 
     def row(self, log: int, label: str, loss: str) -> Standing:
         """Return the row of a method on a log."""
@@ -112,9 +112,7 @@ class OverLogs:
         labels, sign, values = self._whole(loss)
         if values.shape[1] < 2 or len(labels) < 2:
             return labels, None
-        found = rank_systems(
-            values, score_method(MEAN_SCORE), k=1, replicates=REPLICATES, seed=self.logs[0].sampler.seed
-        )
+        found = rank_systems(values, score_method(MEAN_SCORE), k=1, replicates=REPLICATES, seed=self.logs[0].data.seed)
         return labels, found.turned(sign, 0.0)
 
     def mean_ranks(self, loss: str) -> dict[str, float]:
@@ -136,7 +134,7 @@ def over_logs(sections: Iterable[LogResults]) -> list[OverLogs]:
     """Return the experiments on several logs, in the order of the suite; a log without results is left out."""
     groups: dict[str, list[LogResults]] = {}
     for section in sections:
-        if (name := section.sampler.experiment.over) and any(row.status == "done" for row in section.rows):
+        if (name := section.data.experiment.over) and any(row.status == "done" for row in section.rows):
             groups.setdefault(name, []).append(section)
-    titles = {name: own[0].sampler.experiment.title.rpartition(": ")[0] for name, own in groups.items()}
+    titles = {name: own[0].data.experiment.title.rpartition(": ")[0] for name, own in groups.items()}
     return [OverLogs(name, titles[name], own) for name, own in groups.items()]

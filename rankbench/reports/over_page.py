@@ -26,7 +26,7 @@ _PANELS = 5
 
 def answer_over_logs(overs: Sequence[OverLogs]) -> tuple[str, ...]:
     """Return the answer: a sentence on the differences in each experiment with a margin."""
-    return tuple(_sentence(one) for one in overs if one.logs[0].sampler.experiment.margin)
+    return tuple(_sentence(one) for one in overs if one.logs[0].data.experiment.margin)
 
 
 def tables_over_logs(overs: Sequence[OverLogs]) -> list[Node]:
@@ -178,4 +178,4 @@ def _figure(over: OverLogs) -> DrawnFigure:
     what = f"{metric.name} minus that of the {over.baseline}, {metric.better}"
     title = f"{over.title}\n{what}; 95% intervals of each log"
     drawing = Drawing((tuple(plots),), tuple(shown), legends="none", size=(3.4, 2.6))
-    return DrawnFigure(over.logs[0].sampler, Figure(file=over.name, kind="dots", title=over.title), drawing, title)
+    return DrawnFigure(over.logs[0].data, Figure(file=over.name, kind="dots", title=over.title), drawing, title)

@@ -208,12 +208,12 @@ def _doubts(case: Case) -> list[str]:
 
 
 def _caveats(section: Section) -> list[str]:
-    source, race = section.sampler.source, section.sampler.races[-1]
-    notes = [sentence(text) for text in section.sampler.experiment.caveats]
-    if len(race.racing) > 1:
+    source, matched = section.data.source, section.data.by_n[-1]
+    notes = [sentence(text) for text in section.data.experiment.caveats]
+    if len(matched.compared) > 1:
         notes.append(
-            f"the best mean of {len(race.racing)} contenders is the best on these very data: expect a little worse on "
-            "others."
+            f"the best mean of {len(matched.compared)} contenders is the best on these very data: expect a little "
+            "worse on others."
         )
     people = "judges" if source.counts == "votes" else "people"
     return [

@@ -145,23 +145,23 @@ class Evaluation:
 
 def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
     """Collect an experiment's tables, without intervals that hold together on a page."""
-    source, race = section.sampler.source, section.sampler.races[-1]
+    source, matched = section.data.source, section.data.by_n[-1]
     judged = source.shown_splits()[-1]  # the held-out one, where there is one
     ranked = [row for row in section.rows if row.rank_low is not None and not row.oracle]
-    own = [row for row in ranked if row.n == race.n and row.split == judged]
+    own = [row for row in ranked if row.n == matched.n and row.split == judged]
     rows = {metric: best_first([row for row in own if row.metric == metric]) for metric in metrics}
     return Evaluation(
-        section.sampler.experiment.name,
-        len(race.repetitions),
+        section.data.experiment.name,
+        len(matched.repetitions),
         rows,
         split=source.test_share is not None,
-        whole=source.pool is not None and race.n >= source.pool and len(source.units[judged]) > 1,
+        whole=source.pool is not None and matched.n >= source.pool and len(source.units[judged]) > 1,
         chance={m: level for m in metrics if (level := source.metric(m).chance) is not None},
         failed={
-            arm.label: f"{WORDS.get(arm.status, arm.status)} in "
-            f"{sum(cell.status != 'done' for cell in arm.stored.values())} of {len(arm.cells)} runs"
-            for arm in race.arms
-            if arm.stored and not arm.racing
+            runs.label: f"{WORDS.get(runs.status, runs.status)} in "
+            f"{sum(cell.status != 'done' for cell in runs.stored.values())} of {len(runs.cells)} runs"
+            for runs in matched.contenders
+            if runs.stored and not runs.compared
         },
     )
 
@@ -268,8 +268,8 @@ def asking(analysis: Analysis) -> list[Section]:
     """Return the experiments with a recommendation: the first that asks for one, of each data set."""
     found: dict[str, Section] = {}
     for section in analysis.sections:
-        if section.sampler.experiment.recommend and section.rows:
-            found.setdefault(section.sampler.source.dataset, section)
+        if section.data.experiment.recommend and section.rows:
+            found.setdefault(section.data.source.dataset, section)
     return list(found.values())
 
 
@@ -294,20 +294,20 @@ def case_of(section: Section, analysis: Analysis) -> Case:
 
 def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section]]:
     """Return a case without its intervals, and the sections of its other evaluations."""
-    sampler = section.sampler
-    experiment, source = sampler.experiment, sampler.source
-    metrics = tuple(m for i, m in enumerate(sampler.metrics) if not i or m in experiment.margin)
+    data = section.data
+    experiment, source = data.experiment, data.source
+    metrics = tuple(m for i, m in enumerate(data.metrics) if not i or m in experiment.margin)
     cut_otherwise = [
         other
         for other in analysis.sections
-        if other is not section and other.rows and other.sampler.source.layout == "race"
-        and other.sampler.source.dataset == source.dataset
-        and any(metric in other.sampler.metrics for metric in metrics)
+        if other is not section and other.rows and other.data.source.layout == "race"
+        and other.data.source.dataset == source.dataset
+        and any(metric in other.data.metrics for metric in metrics)
     ]  # fmt: skip
     case = Case(
         evaluation_of(section, metrics),
         experiment.baseline,
-        tuple(evaluation_of(one, tuple(m for m in metrics if m in one.sampler.metrics)) for one in cut_otherwise),
+        tuple(evaluation_of(one, tuple(m for m in metrics if m in one.data.metrics)) for one in cut_otherwise),
         dict(experiment.margin),
         source.counts,
         experiment.purpose,
@@ -322,9 +322,9 @@ def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
     """Add the simultaneous intervals of all differences of a table, and of all its means."""
     if one.few:
         return one
-    race = section.sampler.races[-1]
+    matched = section.data.by_n[-1]
     found = {
-        metric: differences_of(section.sampler, race, metric, rows[0].split, level, oracles=False)
+        metric: differences_of(section.data, matched, metric, rows[0].split, level, oracles=False)
         for metric, rows in one.rows.items()
         if rows
     }

@@ -212,7 +212,9 @@ def _known() -> dict[str, str]:
 def _classes(analysis: Analysis) -> Iterator[type[Component]]:
     """Yield the classes of components that a run used."""
     record = analysis.record
-    for config in (arm.config for one in analysis.sections for race in one.sampler.races for arm in race.arms):
+    for config in (
+        runs.config for one in analysis.sections for matched in one.data.by_n for runs in matched.contenders
+    ):
         for kind, name, _ in components_of(config):
             yield manager.component_class(base_of(kind), name)
     used: list[tuple[type[Component], str]] = [(Protocol, source.protocol) for source in record.sources]

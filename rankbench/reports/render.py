@@ -71,7 +71,7 @@ def figure_of(results: StoredResults, file: str = "") -> Canvas:
     analysis = analyze(results)
     figures = {one.figure.file: one for one in _figures(analysis)}
     first = headline_section(analysis)
-    of_first = [figure.file for figure in first.sampler.experiment.figures] if first else []
+    of_first = [figure.file for figure in first.data.experiment.figures] if first else []
     chosen = file or next(iter([*of_first, *figures]), "")
     if chosen not in figures:
         raise SpecError(f"the suite has no figure {chosen!r}; figures: {', '.join(figures) or 'none'}")
@@ -80,12 +80,10 @@ def figure_of(results: StoredResults, file: str = "") -> Canvas:
 
 def _figures(analysis: Analysis) -> list[DrawnFigure]:
     own = [
-        one
-        for section in analysis.sections
-        for one in drawn_figures(section.sampler, together_level(section, analysis))
+        one for section in analysis.sections for one in drawn_figures(section.data, together_level(section, analysis))
     ]
     first = headline_section(analysis)
-    short = [part for one in own if first and one.sampler is first.sampler for part in figure_in_short(one)]
+    short = [part for one in own if first and one.data is first.data for part in figure_in_short(one)]
     return [*figures_over_logs(over_logs(analysis.sections)), *own, *short[:1]]
 
 
@@ -101,7 +99,7 @@ def pages_of(results: StoredResults) -> Pages:
     }
     if claims := contrast_rows(analysis):
         files["claims.csv"] = csv_of([*claims[0]], [[*row.values()] for row in claims])
-    if units := units_csv([section.sampler for section in analysis.sections]):
+    if units := units_csv([section.data for section in analysis.sections]):
         files["units.csv"] = units
     files |= {f"{FIGURES}/{one.figure.file}.csv": figure_csv(one.drawing) for one in figures}
     return Pages(analysis, recommended, figures, documents, {name: text.encode() for name, text in files.items()})

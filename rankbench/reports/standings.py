@@ -16,7 +16,7 @@ from rankbench.interfaces.cell import Direction, Split
 from rankbench.interfaces.metric import COLUMN_FACTS
 from rankbench.interfaces.suite import matches
 from rankbench.reports.document import csv_of
-from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, MatchedRuns
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import AllPairs, ArmContrast, rounding
 from rankbench.stats.contrasts import contender_rank_ranges, contrasts, contrasts_over_draws, within_range
@@ -81,24 +81,24 @@ def oracle_mark(label: str, oracle: bool) -> str:
     return " (oracle)" if oracle and "oracle" not in label.lower() else ""
 
 
-def standings(sampler: Sampler) -> list[Standing]:
+def standings(data: ExperimentData) -> list[Standing]:
     """Return all rows of an experiment, in the order of its plan."""
     return [
         row
-        for race in sampler.races
-        for metric in sampler.metrics
-        for split in sampler.source.shown_splits()
-        for row in _Table(sampler, race, metric, split).rows()
+        for matched in data.by_n
+        for metric in data.metrics
+        for split in data.source.shown_splits()
+        for row in _Table(data, matched, metric, split).rows()
     ]
 
 
-def standings_so_far(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
+def standings_so_far(data: ExperimentData, matched: MatchedRuns, metric: str, split: Split) -> list[Standing]:
     """Return the rows of contenders with results, with means alone over the repetitions that all of them finished."""
-    table = _Table(sampler, race, metric, split)
+    table = _Table(data, matched, metric, split)
     return [
-        table.row(arm, {"mean": table.means(arm).mean()} if arm.racing and race.repetitions else {})
-        for arm in race.arms
-        if arm.stored
+        table.row(runs, {"mean": table.means(runs).mean()} if runs.compared and matched.repetitions else {})
+        for runs in matched.contenders
+        if runs.stored
     ]
 
 
@@ -107,108 +107,108 @@ Values: TypeAlias = dict[str, dict[str, Any]]
 
 
 class _Table(NamedTuple):
-    """One metric of the contenders of a race, on one split."""
+    """One metric of the contenders of a comparison, on one split."""
 
-    sampler: Sampler
-    race: Race
+    data: ExperimentData
+    matched: MatchedRuns
     metric: str
     split: Split
 
     def rows(self) -> list[Standing]:
-        found: Values = {arm.label: {} for arm in self.race.arms}
-        if self.race.racing and self.race.repetitions:
+        found: Values = {runs.label: {} for runs in self.matched.contenders}
+        if self.matched.compared and self.matched.repetitions:
             self._add_means(found)
             self._add_ranks(found)
             self._add_differences(found)
-        for arm in (arm for arm in self.race.arms if arm.done and not arm.racing):
-            means = self.sampler.means(arm, self.metric, self.split, sorted(arm.done))
-            found[arm.label] = {"mean": means.mean(), "repetitions": len(means)}
-        return [self.row(arm, found[arm.label]) for arm in self.race.arms]
+        for runs in (runs for runs in self.matched.contenders if runs.done and not runs.compared):
+            means = self.data.means(runs, self.metric, self.split, sorted(runs.done))
+            found[runs.label] = {"mean": means.mean(), "repetitions": len(means)}
+        return [self.row(runs, found[runs.label]) for runs in self.matched.contenders]
 
-    def means(self, arm: Arm) -> NDArray[np.float64]:
-        return self.sampler.means(arm, self.metric, self.split, self.race.repetitions)
+    def means(self, runs: ContenderRuns) -> NDArray[np.float64]:
+        return self.data.means(runs, self.metric, self.split, self.matched.repetitions)
 
-    def _sample(self, arms: Sequence[Arm]) -> Crossed:
-        return self.sampler.sample(arms, self.metric, self.split, self.race.repetitions)
+    def _sample(self, contenders: Sequence[ContenderRuns]) -> Crossed:
+        return self.data.sample(contenders, self.metric, self.split, self.matched.repetitions)
 
     def _add_means(self, found: Values) -> None:
-        racing, repetitions = self.race.racing, self.race.repetitions
-        sample = self._sample(racing)
-        over_draws = self.sampler.intervals(racing, self.metric, self.split, repetitions)
-        ends_of_metric = self.sampler.source.metric(self.metric).ends
-        for i, arm in enumerate(racing):
-            found[arm.label] = {name: getattr(over_draws, name)[i] for name in ("mean", "se", "sd", "lower", "upper")}
-            found[arm.label]["repetitions"] = len(repetitions)
+        compared, repetitions = self.matched.compared, self.matched.repetitions
+        sample = self._sample(compared)
+        over_draws = self.data.intervals(compared, self.metric, self.split, repetitions)
+        ends_of_metric = self.data.source.metric(self.metric).ends
+        for i, runs in enumerate(compared):
+            found[runs.label] = {name: getattr(over_draws, name)[i] for name in ("mean", "se", "sd", "lower", "upper")}
+            found[runs.label]["repetitions"] = len(repetitions)
             over_both = contrasts(sample, ArmContrast(i))
             ends = within_range(over_both.estimate, over_both.lower, over_both.upper, ends_of_metric)
             for name, (value,) in zip(("se", "lower", "upper"), (over_both.se, *ends), strict=True):
-                found[arm.label][f"{name}_queries"] = value
+                found[runs.label][f"{name}_queries"] = value
 
     def _add_ranks(self, found: Values) -> None:
-        """Rank every distinct arm; one that equals k = inf shares that one's range."""
-        distinct = [arm for arm in self.race.racing if self.race.twin(arm) is None]
+        """Rank every distinct contender; one that equals k = inf shares that one's range."""
+        distinct = [runs for runs in self.matched.compared if self.matched.same_as(runs) is None]
         sample = self._sample(distinct)
-        if sample.alike or not self.sampler.source.metric(self.metric).quality:
+        if sample.alike or not self.data.source.metric(self.metric).quality:
             return  # there are no intervals, or no better values
-        maximize = self.sampler.source.direction(self.metric) == "maximize"
+        maximize = self.data.source.direction(self.metric) == "maximize"
         ranges = contender_rank_ranges(sample, maximize=maximize)
-        by_label = {arm.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
-        for arm in self.race.racing:
-            low, high = by_label[(self.race.twin(arm) or arm).label]
-            found[arm.label] |= {"rank_low": int(low), "rank_high": int(high)}
+        by_label = {runs.label: pair for runs, pair in zip(distinct, ranges, strict=True)}
+        for runs in self.matched.compared:
+            low, high = by_label[(self.matched.same_as(runs) or runs).label]
+            found[runs.label] |= {"rank_low": int(low), "rank_high": int(high)}
 
     def _add_differences(self, found: Values) -> None:
-        racing, base = self.race.racing, self.race.arm(self.sampler.experiment.baseline)
-        if base is None or not base.racing:
+        compared, base = self.matched.compared, self.matched.runs(self.data.experiment.baseline)
+        if base is None or not base.compared:
             return
-        others = [arm for arm in racing if arm is not base]
-        sample, place = self._sample(racing), racing.index(base)
-        pairs = [ArmContrast(i, place) for i, arm in enumerate(racing) if arm is not base]
+        others = [runs for runs in compared if runs is not base]
+        sample, place = self._sample(compared), compared.index(base)
+        pairs = [ArmContrast(i, place) for i, runs in enumerate(compared) if runs is not base]
         over_both = [contrasts(sample, pair) for pair in pairs]
-        own = dict(zip([arm.label for arm in others], p_values(over_both), strict=True))
-        tested = [arm.label for arm in others if self.race.twin(arm) is None]
+        own = dict(zip([runs.label for runs in others], p_values(over_both), strict=True))
+        tested = [runs.label for runs in others if self.matched.same_as(runs) is None]
         adjusted = holm(np.array([own[label] for label in tested], dtype=np.float64))
         by_label = dict(zip(tested, adjusted, strict=True))
-        for arm, pair, both in zip(others, pairs, over_both, strict=True):
+        for runs, pair, both in zip(others, pairs, over_both, strict=True):
             draws = contrasts_over_draws(sample, pair)
-            found[arm.label] |= {
+            found[runs.label] |= {
                 "difference": both.estimate[0],
                 "difference_lower": both.lower[0],
                 "difference_upper": both.upper[0],
                 "difference_lower_draws": draws.lower[0],
                 "difference_upper_draws": draws.upper[0],
-                "p_holm": by_label.get((self.race.twin(arm) or arm).label, NAN),
-                "wins": self._wins(arm, base),
+                "p_holm": by_label.get((self.matched.same_as(runs) or runs).label, NAN),
+                "wins": self._wins(runs, base),
             }
 
-    def _wins(self, arm: Arm, base: Arm) -> float:
-        """Return the number of repetitions in which an arm is better than the baseline; ties count half."""
-        sign = 1 if self.sampler.source.direction(self.metric) == "minimize" else -1
-        ours, theirs = self.means(arm), self.means(base)
+    def _wins(self, runs: ContenderRuns, base: ContenderRuns) -> float:
+        """Return the number of repetitions in which a contender is better than the baseline; ties count half."""
+        sign = 1 if self.data.source.direction(self.metric) == "minimize" else -1
+        ours, theirs = self.means(runs), self.means(base)
         margins = sign * (theirs - ours)
         even = np.abs(margins) <= rounding(margins, float(np.abs(theirs).max(initial=0.0)))
         return float((margins[~even] > 0).sum() + 0.5 * even.sum())
 
-    def row(self, arm: Arm, values: Mapping[str, Any]) -> Standing:
-        source, experiment = self.sampler.source, self.sampler.experiment
+    def row(self, runs: ContenderRuns, values: Mapping[str, Any]) -> Standing:
+        source, experiment = self.data.source, self.data.experiment
         return Standing(
             experiment=experiment.name,
             dataset=source.dataset,
             simulated=source.simulated,
-            n=self.race.n,
-            contender=arm.label,
-            spec=arm.spec,
+            n=self.matched.n,
+            contender=runs.label,
+            spec=runs.spec,
             metric=self.metric,
             direction=source.direction(self.metric),
             split=self.split,
-            planned=self.race.planned,
+            planned=self.matched.planned,
             queries=len(source.units[self.split]),
-            status=arm.status,
-            reason=arm.reason,
-            optimality=arm.optimality,
-            facts={fact.name: arm.info(fact.name) for fact in COLUMN_FACTS},
-            equals=arm.equals,
-            oracle=matches(arm.label, experiment.oracles),
+            status=runs.status,
+            reason=runs.reason,
+            optimality=runs.optimality,
+            facts={fact.name: runs.info(fact.name) for fact in COLUMN_FACTS},
+            equals=runs.equals,
+            oracle=matches(runs.label, experiment.oracles),
             **{name: value if isinstance(value, int) else float(value) for name, value in values.items()},  # type: ignore[arg-type]
         )
 
@@ -267,26 +267,26 @@ class Differences:
 
 
 def differences_of(
-    sampler: Sampler, race: Race, metric: str, split: Split, level: float, *, oracles: bool = True
+    data: ExperimentData, matched: MatchedRuns, metric: str, split: Split, level: float, *, oracles: bool = True
 ) -> Differences:
-    """Return the differences of all that race, oracles or not, and their means; either's intervals hold together."""
-    known = () if oracles else sampler.experiment.oracles
-    racing = [arm for arm in race.racing if not matches(arm.label, known)]
-    labels = tuple(arm.label for arm in racing)
+    """Return the differences of all, oracles or not, and their means; either's intervals hold together."""
+    known = () if oracles else data.experiment.oracles
+    compared = [runs for runs in matched.compared if not matches(runs.label, known)]
+    labels = tuple(runs.label for runs in compared)
     lower = np.full((len(labels), len(labels)), np.nan)
     upper = lower.copy()
     means: dict[str, tuple[float, float]] = {}
-    sample = sampler.sample(racing, metric, split, race.repetitions) if labels else None
-    if sample is not None and sampler.source.metric(metric).chance is not None:
+    sample = data.sample(compared, metric, split, matched.repetitions) if labels else None
+    if sample is not None and data.source.metric(metric).chance is not None:
         # Repeated splits of one log have no interval over queries.
-        of_means = contrasts if sampler.source.test_share is None else contrasts_over_draws
+        of_means = contrasts if data.source.test_share is None else contrasts_over_draws
         each = of_means(sample, np.eye(len(labels)), level)
-        ends = within_range(each.estimate, each.lower, each.upper, sampler.source.metric(metric).ends)
+        ends = within_range(each.estimate, each.lower, each.upper, data.source.metric(metric).ends)
         means = dict(zip(labels, zip(*(end.tolist() for end in ends), strict=True), strict=True))
     if sample is not None and len(labels) > 1:
         found = contrasts(sample, AllPairs(len(labels)), level)
         low, high = found.lower, found.upper
-        if sampler.source.direction(metric) == "maximize":
+        if data.source.direction(metric) == "maximize":
             low, high = -high, -low
         first, second = np.triu_indices(len(labels), 1)
         lower[first, second], upper[first, second] = low, high
@@ -311,23 +311,23 @@ UNIT_COLUMNS = ("experiment", "dataset", "n", "contender", "split", "unit", "met
 """Columns of ``units.csv``, in order; described in docs/reference/leaderboard-columns.md."""
 
 
-def units_csv(samplers: Sequence[Sampler]) -> str:
+def units_csv(experiments: Sequence[ExperimentData]) -> str:
     """Return the values of all experiments without comparisons, or ``""``.
 
     A bound of an interval that is not known is an empty cell.
     """
-    rows = [row for sampler in samplers if sampler.source.layout != "race" for row in _unit_rows(sampler)]
+    rows = [row for data in experiments if data.source.layout != "race" for row in _unit_rows(data)]
     return csv_of(UNIT_COLUMNS, rows) if rows else ""
 
 
-def _unit_rows(sampler: Sampler) -> list[tuple[object, ...]]:
-    names = sampler.experiment.name, sampler.source.dataset
+def _unit_rows(data: ExperimentData) -> list[tuple[object, ...]]:
+    names = data.experiment.name, data.source.dataset
     return [
-        (*names, race.n, arm.label, split, unit, metric, float(value))
-        for race in sampler.races
-        for arm in race.arms
-        if arm.done
-        for metric in sampler.metrics
-        for split in sampler.source.shown_splits()
-        for unit, value in zip(sampler.source.units[split], sampler.values(arm, metric, split), strict=True)
+        (*names, matched.n, runs.label, split, unit, metric, float(value))
+        for matched in data.by_n
+        for runs in matched.contenders
+        if runs.done
+        for metric in data.metrics
+        for split in data.source.shown_splits()
+        for unit, value in zip(data.source.units[split], data.values(runs, metric, split), strict=True)
     ]

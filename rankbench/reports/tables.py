@@ -23,7 +23,7 @@ from rankbench.core.text import (
 from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, VOTES, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph, first_rows
-from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, MatchedRuns
 from rankbench.reports.standings import Standing, best_first
 from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.records import SourceRecord
@@ -40,13 +40,13 @@ TOO_FEW = "too few repetitions"
 """Verdict of a difference whose contender repetitions are too few to rank."""
 
 
-def race_title(race: Race, source: SourceRecord) -> str:
+def race_title(matched: MatchedRuns, source: SourceRecord) -> str:
     """Return n and the number of repetitions as text behind an experiment's name."""
-    have, times = len(race.repetitions), "run" if source.test_share is not None else "repetition"
+    have, times = len(matched.repetitions), "run" if source.test_share is not None else "repetition"
     done = f", {have} {times}{'s' if have != 1 else ''}"
-    if have != race.planned:
-        done = f" (partial: {have} of {race.planned} {times}s)"
-    drawn = f": n = {grouped_digits(race.n)}" if source.counts else ""
+    if have != matched.planned:
+        done = f" (partial: {have} of {matched.planned} {times}s)"
+    drawn = f": n = {grouped_digits(matched.n)}" if source.counts else ""
     return drawn if source.layout != "race" else drawn + done
 
 
@@ -76,19 +76,19 @@ def mean_interval(row: Standing, splits: bool) -> tuple[float, float]:
     return (row.lower, row.upper) if splits else (row.lower_queries, row.upper_queries)
 
 
-def intervals_tables(sampler: Sampler, race: Race, rows: Sequence[Standing]) -> list[Node]:
+def intervals_tables(data: ExperimentData, matched: MatchedRuns, rows: Sequence[Standing]) -> list[Node]:
     """Return the tables of one metric and n: one for each split."""
-    source, parts = sampler.source, list[Node]()
+    source, parts = data.source, list[Node]()
     for split, group in groupby(rows, key=lambda row: row.split):
-        parts.append(Paragraph(f"{_title(sampler, race, split)}, {metric_title(source.metric(sampler.metrics[0]))}"))
-        table = _standings(list(group), sampler.experiment.baseline, source)
-        parts += first_rows(table, MOST_ROWS, "leaderboard.csv", sampler.experiment.name, split)
+        parts.append(Paragraph(f"{_title(data, matched, split)}, {metric_title(source.metric(data.metrics[0]))}"))
+        table = _standings(list(group), data.experiment.baseline, source)
+        parts += first_rows(table, MOST_ROWS, "leaderboard.csv", data.experiment.name, split)
     return parts
 
 
-def _title(sampler: Sampler, race: Race, split: Split) -> str:
-    name = f"{markdown(sampler.experiment.name)}{race_title(race, sampler.source)}"
-    return f"{name}; **{markdown(sampler.source.splits[split])}**"
+def _title(data: ExperimentData, matched: MatchedRuns, split: Split) -> str:
+    name = f"{markdown(data.experiment.name)}{race_title(matched, data.source)}"
+    return f"{name}; **{markdown(data.source.splits[split])}**"
 
 
 def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> Grid:
@@ -129,67 +129,67 @@ def rank_text(row: Standing) -> str:
     return place_range_text(row.rank_low, row.rank_high or row.rank_low)
 
 
-def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
+def exact_tables(data: ExperimentData, matched: MatchedRuns) -> list[Node]:
     """Return the first metric's tables: a row for each contender, a column for each unit."""
     parts: list[Node] = []
-    metric = sampler.metrics[0]
-    words = sampler.source.metric(metric).words
-    for split in sampler.source.shown_splits():
-        units = sampler.source.units[split]
+    metric = data.metrics[0]
+    words = data.source.metric(metric).words
+    for split in data.source.shown_splits():
+        units = data.source.units[split]
         lines = []
-        for arm in race.arms:
-            if arm.done:
-                found = [float(value) for value in sampler.values(arm, metric, split)]
+        for runs in matched.contenders:
+            if runs.done:
+                found = [float(value) for value in data.values(runs, metric, split)]
                 values = [markdown(words[value]) if value in words else significant(value) for value in found]
             else:
-                values = [arm.status, *[""] * (len(units) - 1)]
-            lines.append([markdown(arm.label), *values])
+                values = [runs.status, *[""] * (len(units) - 1)]
+            lines.append([markdown(runs.label), *values])
         columns = [Column("contender"), *(Column(markdown(unit), "right") for unit in units)]
-        title = Paragraph(f"{_title(sampler, race, split)}, {code(metric)}")
+        title = Paragraph(f"{_title(data, matched, split)}, {code(metric)}")
         parts += [
             title,
-            *first_rows(Grid.from_rows(columns, lines), MOST_ROWS, "units.csv", sampler.experiment.name, split),
+            *first_rows(Grid.from_rows(columns, lines), MOST_ROWS, "units.csv", data.experiment.name, split),
         ]
     return parts
 
 
-def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
+def ranking_tables(data: ExperimentData, matched: MatchedRuns) -> list[Node]:
     """Return the table of items of the first contender that finished, and notes on each contender."""
     parts: list[Node] = []
-    for split in sampler.source.shown_splits():
-        done = [arm for arm in race.arms if arm.done]
-        for arm in done[:1]:
-            parts.append(Paragraph(f"{_title(sampler, race, split)}, **{markdown(arm.label)}**"))
-            parts += first_rows(item_table(sampler, arm, split), MOST_ROWS, "units.csv", sampler.experiment.name, split)
+    for split in data.source.shown_splits():
+        done = [runs for runs in matched.contenders if runs.done]
+        for runs in done[:1]:
+            parts.append(Paragraph(f"{_title(data, matched, split)}, **{markdown(runs.label)}**"))
+            parts += first_rows(item_table(data, runs, split), MOST_ROWS, "units.csv", data.experiment.name, split)
         marks = rf"\*: may be first, by comparisons with the best (95%). {FEWER_FIRST}"
-        lines = [marks] * (MAY_BE_FIRST in sampler.metrics)
+        lines = [marks] * (MAY_BE_FIRST in data.metrics)
         lines += [
-            f"**{markdown(arm.label)}**: {note}"
-            for arm in done
-            for note in (*_without_interval(sampler.values(arm, RANKING[1], split)), *_facts(arm, sampler.source))
+            f"**{markdown(runs.label)}**: {note}"
+            for runs in done
+            for note in (*_without_interval(data.values(runs, RANKING[1], split)), *_facts(runs, data.source))
         ]
         if len(done) > 1:
-            names = ", ".join(markdown(arm.label) for arm in done[1:])
+            names = ", ".join(markdown(runs.label) for runs in done[1:])
             lines.append(f"The rankings by {names} are in [units.csv](units.csv).")
         parts += [Bullets(tuple(lines))] if lines else []
     return parts
 
 
-def may_be_first(sampler: Sampler, arm: Arm, split: Split) -> NDArray[np.float64] | None:
+def may_be_first(data: ExperimentData, runs: ContenderRuns, split: Split) -> NDArray[np.float64] | None:
     """Return 1 of items that may be first, 0 of others, nan without intervals; None in runs that did not store it."""
-    return sampler.values(arm, MAY_BE_FIRST, split) if MAY_BE_FIRST in sampler.metrics else None
+    return data.values(runs, MAY_BE_FIRST, split) if MAY_BE_FIRST in data.metrics else None
 
 
-def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
+def item_table(data: ExperimentData, runs: ContenderRuns, split: Split) -> Grid:
     """Return a ranking of items, the best first; stretches of time in their order, the last one first."""
-    units = sampler.source.units[split]
-    score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
+    units = data.source.units[split]
+    score, lower, upper, low, high = (data.values(runs, metric, split) for metric in RANKING)
     # Equal scores are in the order of the names, not of the log.
-    series = sampler.source.layout == "series"
+    series = data.source.layout == "series"
     best = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
     order = [*reversed(range(len(units)))] if series else best
-    votes = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else None
-    first = may_be_first(sampler, arm, split)
+    votes = data.values(runs, VOTES, split) if VOTES in data.metrics else None
+    first = may_be_first(data, runs, split)
     lines = [
         (
             markdown(units[i]),
@@ -206,11 +206,11 @@ def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
     return Grid.from_rows(columns, lines)
 
 
-def _facts(arm: Arm, source: SourceRecord) -> list[str]:
+def _facts(runs: ContenderRuns, source: SourceRecord) -> list[str]:
     """Return the facts of the protocol about one contender."""
     lines = []
     for fact in (fact for fact in source.facts if fact.about == "contender"):
-        value = arm.fact(fact)
+        value = runs.fact(fact)
         if fact.tells(value):
             said = fact.sentence.format(value=value)
             lines.append(sentence(f"{said[:1].upper()}{said[1:]}"))

@@ -147,16 +147,16 @@ def page_data(pages: Pages) -> bytes:
     """Return `PAGE_DATA` of a report; the same report gives the same bytes."""
     analysis = pages.analysis
     looks = assign_looks([one.drawing for one in pages.figures])
-    levels = {section.sampler.experiment.name: together_level(section, analysis) for section in analysis.sections}
+    levels = {section.data.experiment.name: together_level(section, analysis) for section in analysis.sections}
     with one_blas_thread():
         charts = {
             one.figure.file: {
-                "words": one.figure.title or one.sampler.experiment.title,
+                "words": one.figure.title or one.data.experiment.title,
                 **chart_content(
                     one.drawing,
                     looks,
-                    over_units(one, levels[one.sampler.experiment.name]),
-                    one.sampler.source.judged_on,
+                    over_units(one, levels[one.data.experiment.name]),
+                    one.data.source.judged_on,
                 ),
             }
             for one in pages.figures
@@ -164,8 +164,8 @@ def page_data(pages: Pages) -> bytes:
         first = headline_section(analysis)
         sections = sorted(analysis.sections, key=lambda section: section is not first)
         lists: dict[tuple[str, ...], int] = {}
-        unpaired = [one.sampler.experiment.name for one in sections if _most_racing(one) > MOST_PAIRED]
-        paired = [one for one in sections if one.sampler.experiment.name not in unpaired]
+        unpaired = [one.data.experiment.name for one in sections if _most_racing(one) > MOST_PAIRED]
+        paired = [one for one in sections if one.data.experiment.name not in unpaired]
         pairs = [one for section in paired for one in _pairs(section, lists)]
     panels, texts = _panels(analysis.sections), dict[str | tuple[str, ...], int]()
     data = PageData(
@@ -181,8 +181,8 @@ def page_data(pages: Pages) -> bytes:
         better={
             metric_name(metric): metric.better
             for section in analysis.sections
-            if section.sampler.source.layout == "race"
-            for metric in map(section.sampler.source.metric, section.sampler.metrics)
+            if section.data.source.layout == "race"
+            for metric in map(section.data.source.metric, section.data.metrics)
         },
         again=_commands(analysis.record, analysis.sections),
         works=bibliography(analysis),
@@ -210,8 +210,10 @@ def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
     options += [("--set", str(Spec("set", parameters)).removeprefix("set:"))] if parameters else []
     options += [("--reps", str(max(repetitions)))] if repetitions else []
     for section in sections:
-        added = record.added.get(section.sampler.experiment.name, ())
-        options += [("--with", arm.spec) for race in section.sampler.races for arm in race.arms if arm.label in added]
+        added = record.added.get(section.data.experiment.name, ())
+        options += [
+            ("--with", runs.spec) for matched in section.data.by_n for runs in matched.contenders if runs.label in added
+        ]
     words = [f"{name} {shlex.quote(one_line(value))}" for name, value in dict.fromkeys(options)]
     suite = shlex.quote(one_line(record.name if known else f"{record.name}.toml"))
     command = " ".join([f"rankbench run --suite {suite}", *words, "--out FOLDER"])
@@ -271,11 +273,11 @@ def _panels(sections: list[Section]) -> dict[str, list[PanelFact]]:
     """Return the facts on each contender: its text in each experiment, and its components."""
     found: dict[str, dict[str, str | tuple[str, ...]]] = {}
     for section in sections:
-        experiment = section.sampler.experiment.name
-        for arm in (arm for race in section.sampler.races for arm in race.arms):
-            facts = found.setdefault(csv_cell(arm.label), {})
-            facts[f"in {experiment}"] = one_line(arm.spec)
-            for name, words in _components(arm.config):
+        experiment = section.data.experiment.name
+        for runs in (runs for matched in section.data.by_n for runs in matched.contenders):
+            facts = found.setdefault(csv_cell(runs.label), {})
+            facts[f"in {experiment}"] = one_line(runs.spec)
+            for name, words in _components(runs.config):
                 # Experiments may give one label to different parameters.
                 if facts.setdefault(name, words) != words:
                     facts[f"{name} in {experiment}"] = words
@@ -309,31 +311,31 @@ def formulas_in(documentation: str) -> list[str]:
 
 
 def _most_racing(section: Section) -> int:
-    return max((len(race.racing) for race in section.sampler.races), default=0)
+    return max((len(matched.compared) for matched in section.data.by_n), default=0)
 
 
 def _pairs(section: Section, lists: dict[tuple[str, ...], int]) -> Iterator[PairTable]:
     """Yield the paired differences of the tables at each n, each pair by itself; `lists` gets places of new names."""
-    sampler = section.sampler
-    if sampler.source.layout != "race":
+    data = section.data
+    if data.source.layout != "race":
         return
-    for race, metric, split in itertools.product(sampler.races, sampler.metrics, sampler.source.shown_splits()):
-        if not race.repetitions or len(race.racing) < 2:
+    for matched, metric, split in itertools.product(data.by_n, data.metrics, data.source.shown_splits()):
+        if not matched.repetitions or len(matched.compared) < 2:
             continue
-        sample, values = sampler.sample(race.racing, metric, split, race.repetitions), list[int | None]()
-        for i, j in itertools.combinations(range(len(race.racing)), 2):
+        sample, values = data.sample(matched.compared, metric, split, matched.repetitions), list[int | None]()
+        for i, j in itertools.combinations(range(len(matched.compared)), 2):
             both, alone = (found(sample, ArmContrast(i, j)) for found in (contrasts, contrasts_over_draws))
             found = both.estimate, both.lower, both.upper, alone.lower, alone.upper
             values += [_millionths(one[0]) for one in found]
-        names = tuple(csv_cell(arm.label) for arm in race.racing)
+        names = tuple(csv_cell(runs.label) for runs in matched.compared)
         yield PairTable(
-            experiment=sampler.experiment.name,
-            dataset=csv_cell(sampler.source.dataset),
-            n=f"{race.n:,}" if sampler.source.counts else "",
+            experiment=data.experiment.name,
+            dataset=csv_cell(data.source.dataset),
+            n=f"{matched.n:,}" if data.source.counts else "",
             metric=metric,
-            split=sampler.source.short(split),
-            units=sampler.source.judged_on,
-            better="less" if sampler.source.direction(metric) == "minimize" else "more",
+            split=data.source.short(split),
+            units=data.source.judged_on,
+            better="less" if data.source.direction(metric) == "minimize" else "more",
             names=lists.setdefault(names, len(lists)),
             values=values,
         )

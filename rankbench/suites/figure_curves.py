@@ -12,16 +12,16 @@ from rankbench.core.text import grouped_digits, place_range_text
 from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, VOTES, Split
 from rankbench.interfaces.figure import (
     MOST_SERIES,
-    ArmResults,
+    ContenderResults,
     CurveIntervals,
     Dot,
     Drawing,
     ExperimentResults,
     FigureKind,
     Line,
+    MatchedResults,
     Omission,
     Plot,
-    RaceResults,
     limited,
     order_of,
     unfinished,
@@ -39,17 +39,17 @@ class _Series(NamedTuple):
 
     name: str
     label: str
-    race: RaceResults
-    arm: ArmResults
+    matched: MatchedResults
+    runs: ContenderResults
 
     @property
     def drawable(self) -> bool:
         """True if it has numbers to draw."""
-        return self.arm.racing and bool(self.race.repetitions)
+        return self.runs.compared and bool(self.matched.repetitions)
 
     def place(self, metric: str) -> tuple[int, str, str]:
         """Return the key of its curve of a metric."""
-        return self.race.n, self.arm.label, metric
+        return self.matched.n, self.runs.label, metric
 
 
 class Curves(FigureKind):
@@ -98,17 +98,17 @@ class Curves(FigureKind):
         """
         panels = [self._series(results, panel) for panel in self.panels]
         series = [one for panel in panels for one in panel]
-        labels, asked = order_of(results), {one.arm.label for one in series}
-        status = unfinished(results, [label for label in labels if label in asked], {one.race.n for one in series})
+        labels, asked = order_of(results), {one.runs.label for one in series}
+        status = unfinished(results, [label for label in labels if label in asked], {one.matched.n for one in series})
         curves = self._curves(results, series, figure.level)
         with_curves = [one for one in series if any(one.place(metric) in curves for metric in self.metrics)]
         names, beyond = limited(list(dict.fromkeys(one.name for one in with_curves)))
-        known = {one.arm.label for one in with_curves} | {omission.label for omission in status if not omission.where}
+        known = {one.runs.label for one in with_curves} | {omission.label for omission in status if not omission.where}
         misfits = {label: f"no curve of {', '.join(self.metrics)}" for label in labels if label in asked - known}
         if all(len(panel.n) > 1 for panel in self.panels):
             why = "each panel has several n"
             misfits |= {label: why for label in labels if label in results.added and label not in asked}
-        label_of = {one.name: one.arm.label for one in series}
+        label_of = {one.name: one.runs.label for one in series}
         columns = [[one for one in panel if one.name in names and one.drawable] for panel in panels]
         titles = dict(zip(self.metrics, self.titles, strict=False))
         plots = tuple(
@@ -143,7 +143,7 @@ class Curves(FigureKind):
             same_y=True,
             legends="columns",
             size=(3.6, 1.95),
-            n=tuple(sorted({one.race.n for shown in columns for one in shown})),
+            n=tuple(sorted({one.matched.n for shown in columns for one in shown})),
         )
 
     def _series(self, results: ExperimentResults, panel: Panel) -> list[_Series]:
@@ -152,14 +152,14 @@ class Curves(FigureKind):
         own = next((p.n[0] for p in self.panels if len(p.n) == 1 and p.n[0] in panel.n), panel.n[0])
         several = len(panel.series) > 1 or "*" in panel.series[0]
         found = []
-        for race in results.races:
-            for arm in race.arms if race.n_declared in panel.n else ():
-                label = arm.label
+        for matched in results.by_n:
+            for runs in matched.contenders if matched.n_declared in panel.n else ():
+                label = runs.label
                 if not (matches(label, panel.series) or (single and label in results.added)):
                     continue
-                at = f"{label}, n = {race.n:,}"
-                said = label if single else at if several else f"n = {race.n:,}"
-                found.append(_Series(label if single or race.n_declared == own else at, said, race, arm))
+                at = f"{label}, n = {matched.n:,}"
+                said = label if single else at if several else f"n = {matched.n:,}"
+                found.append(_Series(label if single or matched.n_declared == own else at, said, matched, runs))
         return found
 
     def _curves(
@@ -170,7 +170,7 @@ class Curves(FigureKind):
         for one in (one for one in series if one.drawable):
             for metric in self.metrics:
                 windows = WINDOWS if metric in self.averaged else 0
-                curve = results.curve(one.race.n, one.arm.label, metric, level, per_decade=windows)
+                curve = results.curve(one.matched.n, one.runs.label, metric, level, per_decade=windows)
                 if curve is not None:
                     found[one.place(metric)] = curve
         return found
@@ -182,7 +182,7 @@ class Curves(FigureKind):
 
 def _title(panel: Panel, shown: Sequence[_Series]) -> str:
     """Return a panel's title, with the n drawn if single: data may be too few for the suite's n."""
-    drawn = {one.race.n for one in shown}
+    drawn = {one.matched.n for one in shown}
     parts = [panel.title, f"n = {drawn.pop():,}" if len(panel.n) == len(drawn) == 1 else ""]
     return ", ".join(filter(None, parts))
 
@@ -258,7 +258,11 @@ def _lines(
 ) -> tuple[Line, ...]:
     found = []
     for name in names:
-        n = [race.n for race in results.races if race.repetitions and name in {arm.label for arm in race.racing}]
+        n = [
+            matched.n
+            for matched in results.by_n
+            if matched.repetitions and name in {runs.label for runs in matched.compared}
+        ]
         means = [results.intervals(each, [name], metric, split, level) for each in n]
         y, lower, upper = (np.array([getattr(one, edge)[0] for one in means]) for edge in ("mean", "lower", "upper"))
         if n:
@@ -300,21 +304,21 @@ class Dots(FigureKind):
     def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
         """Return rows of dots: of contenders, or of the items of one contender."""
         if results.layout in ("ranking", "series"):
-            arm, race = self._ranking(results), results.races[-1] if results.races else None
-            finished = {arm.label for arm in race.arms if arm.finished} if race else set()
-            why = f"the figure has the items of one contender, {arm.label}" if arm else ""
-            score = f"score{f' in {self.unit}' if self.unit else ''} by {arm.label if arm else 'nobody'}"
+            runs, matched = self._ranking(results), results.by_n[-1] if results.by_n else None
+            finished = {runs.label for runs in matched.contenders if runs.finished} if matched else set()
+            why = f"the figure has the items of one contender, {runs.label}" if runs else ""
+            score = f"score{f' in {self.unit}' if self.unit else ''} by {runs.label if runs else 'nobody'}"
             counted = ", votes" if VOTES in results.metrics else ""
             # An advantage is neither good nor bad.
             better = "" if results.layout == "series" else f" ({results.metric(RANKING[0]).better})"
-            dots = _items(results, arm) if arm else ()
+            dots = _items(results, runs) if runs else ()
             plots = [Plot(x_label=f"{score}{better}", dots=dots, notes=f"places{counted}")]
             bands = "95% intervals of each score alone; places hold all together"
             bands += "; *: may be first" * (MAY_BE_FIRST in results.metrics)
-            drawn = {arm.label} if arm else set()
+            drawn = {runs.label} if runs else set()
         else:
-            race, why = _last_with_results(results), f"the figure has room for the best {MOST_SERIES}"
-            finished = {arm.label for arm in race.racing} if race else set()
+            matched, why = _last_with_results(results), f"the figure has room for the best {MOST_SERIES}"
+            finished = {runs.label for runs in matched.compared} if matched else set()
             metrics, base = self.metrics or results.metrics[:1], self._base(results)
             after = f" minus {base}" if base else ""
             plots = [
@@ -328,14 +332,14 @@ class Dots(FigureKind):
                 for split in results.splits
             ]
             bands = ""
-            if base and race is not None:
-                bands = results.differences(race.n, [base], base, metrics[0], results.splits[0], figure.level).words
+            if base and matched is not None:
+                bands = results.differences(matched.n, [base], base, metrics[0], results.splits[0], figure.level).words
             drawn = {dot.name for plot in plots for dot in plot.dots}
         labels = order_of(results)
         asked = [label for label in labels if self._asked(results, label)]
         without = [label for label in asked if label not in finished]
         left_out = [Omission(label, "", "choice") for label in labels if label not in asked]
-        left_out += unfinished(results, without, {race.n} if race else None)
+        left_out += unfinished(results, without, {matched.n} if matched else None)
         left_out += [Omission(label, why, "misfit") for label in asked if label in finished - drawn]
         names = tuple(label for label in asked if label in drawn)
         added = results.added & drawn
@@ -343,47 +347,47 @@ class Dots(FigureKind):
 
     def _base(self, results: ExperimentResults) -> str:
         """Return the contender that differences are from, or ``""`` if means are drawn."""
-        race = _last_with_results(results)
-        return self.against if race and any(arm.label == self.against for arm in race.racing) else ""
+        matched = _last_with_results(results)
+        return self.against if matched and any(runs.label == self.against for runs in matched.compared) else ""
 
     def _asked(self, results: ExperimentResults, label: str) -> bool:
         return not self.series or matches(label, self.series) or label in results.added
 
-    def _ranking(self, results: ExperimentResults) -> ArmResults | None:
+    def _ranking(self, results: ExperimentResults) -> ContenderResults | None:
         """Return the contender whose items are drawn."""
-        own = [arm for arm in results.races[-1].arms if arm.finished] if results.races else []
-        return next((arm for arm in own if not self.series or matches(arm.label, self.series)), None)
+        own = [runs for runs in results.by_n[-1].contenders if runs.finished] if results.by_n else []
+        return next((runs for runs in own if not self.series or matches(runs.label, self.series)), None)
 
     def _contenders(self, results: ExperimentResults, metric: str, split: Split, level: float) -> tuple[Dot, ...]:
-        race = _last_with_results(results)
-        labels = [arm.label for arm in race.racing if self._asked(results, arm.label)] if race else []
-        if race is None or not labels:
+        matched = _last_with_results(results)
+        labels = [runs.label for runs in matched.compared if self._asked(results, runs.label)] if matched else []
+        if matched is None or not labels:
             return ()
-        found: MeanIntervals | PairedIntervals = results.intervals(race.n, labels, metric, split, level)
+        found: MeanIntervals | PairedIntervals = results.intervals(matched.n, labels, metric, split, level)
         sign = 1 if results.metric(metric).direction == "minimize" else -1
         order = np.argsort(sign * found.mean, kind="stable")[:MOST_SERIES]
         if base := self._base(results):
-            found = results.differences(race.n, labels, base, metric, split, level)
+            found = results.differences(matched.n, labels, base, metric, split, level)
         rows = np.column_stack([found.mean, found.lower, found.upper]).tolist()
         return tuple(Dot(labels[i], labels[i], *rows[i]) for i in order)
 
 
-def _last_with_results(results: ExperimentResults) -> RaceResults | None:
-    """Return the race at the largest n that has results."""
-    return next((race for race in reversed(results.races) if race.racing and race.repetitions), None)
+def _last_with_results(results: ExperimentResults) -> MatchedResults | None:
+    """Return the comparison at the largest n that has results."""
+    return next((matched for matched in reversed(results.by_n) if matched.compared and matched.repetitions), None)
 
 
-def _items(results: ExperimentResults, arm: ArmResults) -> tuple[Dot, ...]:
-    n, split = results.races[-1].n, results.splits[0]
+def _items(results: ExperimentResults, runs: ContenderResults) -> tuple[Dot, ...]:
+    n, split = results.by_n[-1].n, results.splits[0]
     units = results.units(split)
-    score, lower, upper, low, high = (results.values(n, arm.label, metric, split) for metric in RANKING)
-    votes = results.values(n, arm.label, VOTES, split) if VOTES in results.metrics else None
+    score, lower, upper, low, high = (results.values(n, runs.label, metric, split) for metric in RANKING)
+    votes = results.values(n, runs.label, VOTES, split) if VOTES in results.metrics else None
     order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))[:MOST_ITEMS]
     if results.layout == "series":
         # The last ones, in the order of time.
         order = list(range(len(units)))[-MOST_ITEMS:]
-    first = results.values(n, arm.label, MAY_BE_FIRST, split) == 1 if MAY_BE_FIRST in results.metrics else low < 0
+    first = results.values(n, runs.label, MAY_BE_FIRST, split) == 1 if MAY_BE_FIRST in results.metrics else low < 0
     notes = [place_range_text(round(low[i]), round(high[i]), first=bool(first[i])) for i in range(len(units))]
     if votes is not None:
         notes = [f"{note},  {grouped_digits(round(votes[i]))}" for i, note in enumerate(notes)]
-    return tuple(Dot(arm.label, units[i], float(score[i]), float(lower[i]), float(upper[i]), notes[i]) for i in order)
+    return tuple(Dot(runs.label, units[i], float(score[i]), float(lower[i]), float(upper[i]), notes[i]) for i in order)

@@ -15,15 +15,15 @@ from pydantic import Field
 
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.figure import (
-    ArmResults,
+    ContenderResults,
     Drawing,
     ExperimentResults,
     FigureKind,
     Level,
     Line,
+    MatchedResults,
     Omission,
     Plot,
-    RaceResults,
     limited,
     order_of,
     unfinished,
@@ -47,13 +47,13 @@ def parameter_value(config: Mapping[str, Any], parameter: str) -> float | None:
 
 
 def parameter_lines(
-    race: RaceResults, patterns: Sequence[str], parameter: str, added: Collection[str] = ()
-) -> dict[str, list[tuple[float, ArmResults]]]:
-    """Group arms by everything but `parameter`: points of one line, from left to right.
+    matched: MatchedResults, patterns: Sequence[str], parameter: str, added: Collection[str] = ()
+) -> dict[str, list[tuple[float, ContenderResults]]]:
+    """Group contenders by everything but `parameter`: points of one line, from left to right.
 
     Parameters
     ----------
-    race : RaceResults
+    matched : MatchedResults
     patterns : sequence of str
         Of labels.
     parameter : str
@@ -62,19 +62,19 @@ def parameter_lines(
 
     Returns
     -------
-    dict of str to list of (float, ArmResults)
+    dict of str to list of (float, ContenderResults)
         By a key that is the same at every n, in the order of the plan.
     """
-    found: dict[str, list[tuple[float, ArmResults]]] = {}
-    for arm in race.arms:
-        value = parameter_value(arm.config, parameter)
-        if value is not None and (matches(arm.label, patterns) or arm.label in added):
-            found.setdefault(_without(arm.config, parameter), []).append((value, arm))
+    found: dict[str, list[tuple[float, ContenderResults]]] = {}
+    for runs in matched.contenders:
+        value = parameter_value(runs.config, parameter)
+        if value is not None and (matches(runs.label, patterns) or runs.label in added):
+            found.setdefault(_without(runs.config, parameter), []).append((value, runs))
     return {key: sorted(points, key=lambda point: (point[0], point[1].order)) for key, points in found.items()}
 
 
 def line_names(
-    groups: dict[str, list[tuple[float, ArmResults]]],
+    groups: dict[str, list[tuple[float, ContenderResults]]],
     parameter: str,
     added: Collection[str] = (),
     used: Collection[str] = (),
@@ -84,7 +84,7 @@ def line_names(
     Two lines that would be called alike, and one that would be called as something in `used` is, are
     called by their first and last labels instead. Labels in `added` name a line only if it has no others.
     """
-    labels = {key: [arm.label for _, arm in points] for key, points in groups.items()}
+    labels = {key: [runs.label for _, runs in points] for key, points in groups.items()}
     own = {key: [label for label in found if label not in added] or found for key, found in labels.items()}
     short = {key: _common(found, parameter) for key, found in own.items()}
     times = Counter([*short.values(), *used])
@@ -116,7 +116,7 @@ def _without(config: dict[str, Any], parameter: str) -> str:
 class _Parts(NamedTuple):
     """Parts of a figure: points of lines by n and key, names by key, and labels of horizontal lines."""
 
-    lines: dict[int, dict[str, list[tuple[float, ArmResults]]]]
+    lines: dict[int, dict[str, list[tuple[float, ContenderResults]]]]
     names: dict[str, str]
     references: list[str]
 
@@ -165,18 +165,18 @@ class Risk(FigureKind):
         of_line: dict[str, set[str]] = {}
         for found in parts.lines.values():
             for key, points in found.items():
-                of_line.setdefault(parts.names[key], set()).update(arm.label for _, arm in points)
+                of_line.setdefault(parts.names[key], set()).update(runs.label for _, runs in points)
         members = of_line | {label: {label} for label in parts.references}
         asked = {label for found in members.values() for label in found}
         status = unfinished(results, [label for label in labels if label in asked])
         nowhere = {omission.label for omission in status if not omission.where}
         names, beyond = limited([name for name, found in members.items() if found - nowhere])
-        race = next((race for race in results.races if race.repetitions and self._races(race)), None)
+        matched = next((matched for matched in results.by_n if matched.repetitions and self._compares(matched)), None)
         words, drawn = "", False
-        if race is not None:
-            others = [arm.label for arm in race.racing if arm.label != self.against] or [self.against]
+        if matched is not None:
+            others = [runs.label for runs in matched.compared if runs.label != self.against] or [self.against]
             at = results.metrics[0], results.splits[0], figure.level
-            apart = results.differences(race.n, others, self.against, *at)
+            apart = results.differences(matched.n, others, self.against, *at)
             words, drawn = apart.words, not np.isnan(apart.lower).all()
         return Drawing(
             self._plots(figure, results, parts, names),
@@ -188,27 +188,27 @@ class Risk(FigureKind):
                 *(omission._replace(label=label) for omission in beyond for label in sorted(members[omission.label])),
             ),
             x_scale="ticks",
-            same_y=len(results.races) != 1 or any(map(self._races, results.races)),
+            same_y=len(results.by_n) != 1 or any(map(self._compares, results.by_n)),
             hollow="hollow: the same as k = ∞",
             size=(2.8, 2.1),
             note=f"differences: {words}{_ALONE * drawn}" * bool(words),
         )
 
-    def _races(self, race: RaceResults) -> bool:
+    def _compares(self, matched: MatchedResults) -> bool:
         """Return whether the base of differences is compared."""
-        return any(arm.label == self.against for arm in race.racing)
+        return any(runs.label == self.against for runs in matched.compared)
 
     def _plots(
         self, figure: Figure, results: ExperimentResults, parts: _Parts, names: Sequence[str]
     ) -> tuple[tuple[Plot, ...], ...]:
         """Return rows of plots: with a single n the splits are columns, else rows."""
-        splits, races, metric = results.splits, results.races, results.metrics[0]
-        headline, single = results.metric(metric), len(races) == 1
+        splits, by_n, metric = results.splits, results.by_n, results.metrics[0]
+        headline, single = results.metric(metric), len(by_n) == 1
         means = headline.axis(before="" if headline.direction == "minimize" else "mean ", what="risk")
-        places = [[(split, races[0]) for split in splits]] if single else [
-            [(split, race) for race in races] for split in splits
+        places = [[(split, by_n[0]) for split in splits]] if single else [
+            [(split, matched) for matched in by_n] for split in splits
         ]  # fmt: skip
-        bases = ("", self.against) if any(map(self._races, races)) else ("",)
+        bases = ("", self.against) if any(map(self._compares, by_n)) else ("",)
         rows: list[tuple[Plot, ...]] = []
         for cells in places:
             where = "" if single else f",\n{results.split_title(cells[0][0])}"
@@ -217,26 +217,26 @@ class Risk(FigureKind):
                 what = headline.axis(after=f" minus {base}", lines=2, what="risk") if base else means
                 plots = [
                     Plot(
-                        (results.split_title(split) if single else f"n = {race.n:,}") if not rows else "",
+                        (results.split_title(split) if single else f"n = {matched.n:,}") if not rows else "",
                         (self.axis or self.parameter) if last else "",
                         f"{what}{where}" if not c else "",
-                        *_marks(results, race, split, parts, names, figure.level, base),
+                        *_marks(results, matched, split, parts, names, figure.level, base),
                         zero=bool(base),
                     )
-                    for c, (split, race) in enumerate(cells)
+                    for c, (split, matched) in enumerate(cells)
                 ]
                 rows.append(tuple(plots))
         return tuple(rows)
 
     def _parts(self, results: ExperimentResults) -> _Parts:
         series = self.series or (() if self.references else ("*",))
-        found = {race.n: parameter_lines(race, series, self.parameter, results.added) for race in results.races}
-        merged: dict[str, list[tuple[float, ArmResults]]] = {}
+        found = {matched.n: parameter_lines(matched, series, self.parameter, results.added) for matched in results.by_n}
+        merged: dict[str, list[tuple[float, ContenderResults]]] = {}
         for points in found.values():
             for key, line in points.items():
-                known = {arm.label for _, arm in merged.setdefault(key, [])}
+                known = {runs.label for _, runs in merged.setdefault(key, [])}
                 merged[key] += [point for point in line if point[1].label not in known]
-        configs = {arm.label: arm.config for race in results.races for arm in race.arms}
+        configs = {runs.label: runs.config for matched in results.by_n for runs in matched.contenders}
         patterns = (*series, *self.references)
         references = [
             label
@@ -250,7 +250,7 @@ class Risk(FigureKind):
 
 def _marks(
     results: ExperimentResults,
-    race: RaceResults,
+    matched: MatchedResults,
     split: Split,
     parts: _Parts,
     names: Collection[str],
@@ -258,26 +258,26 @@ def _marks(
     base: str,
 ) -> tuple[tuple[Line, ...], tuple[Level, ...]]:
     """Return the means at one n on one split, or their differences from a contender."""
-    racing = {arm.label for arm in race.racing} if race.repetitions else set()
-    if base and base not in racing:
+    compared = {runs.label for runs in matched.compared} if matched.repetitions else set()
+    if base and base not in compared:
         return (), ()
 
     def numbers(labels: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         at = results.metrics[0], split, level
-        found: MeanIntervals | PairedIntervals = results.intervals(race.n, labels, *at)
+        found: MeanIntervals | PairedIntervals = results.intervals(matched.n, labels, *at)
         if base:
-            found = results.differences(race.n, labels, base, *at)
+            found = results.differences(matched.n, labels, base, *at)
         return found.mean, found.lower, found.upper
 
     lines, levels = [], []
-    for key, line in parts.lines[race.n].items():
-        points = [(value, arm) for value, arm in line if arm.label in racing]
+    for key, line in parts.lines[matched.n].items():
+        points = [(value, runs) for value, runs in line if runs.label in compared]
         if points and parts.names[key] in names:
             x = np.array([value for value, _ in points], dtype=np.float64)
-            hollow = np.array([bool(arm.equals) for _, arm in points])
-            lines.append(Line(parts.names[key], x, *numbers([arm.label for _, arm in points]), hollow=hollow))
+            hollow = np.array([bool(runs.equals) for _, runs in points])
+            lines.append(Line(parts.names[key], x, *numbers([runs.label for _, runs in points]), hollow=hollow))
     for label in parts.references:
-        if label in racing and label in names:
+        if label in compared and label in names:
             own = numbers([label]) if label != base else (np.zeros(1), np.full(1, np.nan), np.full(1, np.nan))
             levels.append(Level(label, *(float(column[0]) for column in own)))
     return tuple(lines), tuple(levels)

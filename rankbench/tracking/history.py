@@ -21,7 +21,7 @@ from rankbench.drawing.looks import COLORS, safe, styled
 from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.figure import Drawing, Line, Plot
 from rankbench.interfaces.suite import matches
-from rankbench.reports.experiment_data import Sampler, samplers_of
+from rankbench.reports.experiment_data import ExperimentData, experiment_data_of
 from rankbench.store.published import holds_results, open_results, sha256
 from rankbench.tracking.change_points import ChangePoint, change_points
 from rankbench.tracking.speed_changes import read_job
@@ -196,22 +196,22 @@ def _qualities(result: Path) -> tuple[list[HistoryValue], str]:
     """Return the means of a leaderboard and the class of processor; no interval is worked out."""
     with open_results(result) as results:
         record = results.record()
-        races = [sampler for sampler in samplers_of(results) if sampler.source.layout == "race"]
-        return [value for sampler in races for value in _means(sampler, record.name)], record.cpu
+        by_n = [data for data in experiment_data_of(results) if data.source.layout == "race"]
+        return [value for data in by_n for value in _means(data, record.name)], record.cpu
 
 
-def _means(sampler: Sampler, suite: str) -> Iterator[HistoryValue]:
+def _means(data: ExperimentData, suite: str) -> Iterator[HistoryValue]:
     """Yield the mean of each row of an experiment's standings that has one."""
-    source = sampler.source
-    data = f"@{source.fingerprint[:8]}" if source.dataset else ""
-    for race, metric, split in itertools.product(sampler.races, sampler.metrics, source.shown_splits()):
-        for arm in race.arms:
-            repetitions = race.repetitions if arm.racing else sorted(arm.done)
+    source = data.source
+    about = f"@{source.fingerprint[:8]}" if source.dataset else ""
+    for matched, metric, split in itertools.product(data.by_n, data.metrics, source.shown_splits()):
+        for runs in matched.contenders:
+            repetitions = matched.repetitions if runs.compared else sorted(runs.done)
             if not repetitions:
                 continue
-            mean = float(sampler.means(arm, metric, split, repetitions).mean())
+            mean = float(data.means(runs, metric, split, repetitions).mean())
             if not math.isnan(mean):
-                name = "/".join((suite + data, sampler.experiment.name, f"n={race.n}", arm.label, metric, split))
+                name = "/".join((suite + about, data.experiment.name, f"n={matched.n}", runs.label, metric, split))
                 yield HistoryValue(name=name, value=mean, direction=source.direction(metric))
 
 

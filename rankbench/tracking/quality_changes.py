@@ -18,7 +18,7 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import count_text, natural
 from rankbench.interfaces.cell import RANKING, Split
 from rankbench.interfaces.protocol import STRETCHES
-from rankbench.reports.experiment_data import Arm, Sampler, samplers_of
+from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, experiment_data_of
 from rankbench.stats.bootstrap import order_widening, widening
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SourceRecord, SuiteRecord
@@ -47,19 +47,19 @@ _PLACES = RANKING[3:]
 class _Pair:
     """A contender at one n, in base and in head."""
 
-    samplers: tuple[Sampler, Sampler]
-    arms: tuple[Arm, Arm]
+    experiments: tuple[ExperimentData, ExperimentData]
+    contenders: tuple[ContenderRuns, ContenderRuns]
     matched: bool
     elsewhere: bool
 
     @property
-    def sampler(self) -> Sampler:
+    def data(self) -> ExperimentData:
         """The experiment as `head` has it."""
-        return self.samplers[1]
+        return self.experiments[1]
 
     @property
     def label(self) -> str:
-        return self.arms[0].label
+        return self.contenders[0].label
 
 
 def quality_changes(base: StoredResults, head: StoredResults, family: Family) -> tuple[list[Change], list[str]]:
@@ -89,24 +89,24 @@ def quality_changes(base: StoredResults, head: StoredResults, family: Family) ->
             comparable.append(name)
         elif any(family.has_cell(name, label) for label in labels):
             found.append(ChangeEstimate(untested(f"{name}: {why}", EVERY)))
-    of_base = {sampler.experiment.name: sampler for sampler in samplers_of(base)}
+    of_base = {data.experiment.name: data for data in experiment_data_of(base)}
     with one_blas_thread():
-        for sampler in samplers_of(head):
-            name = sampler.experiment.name
+        for data in experiment_data_of(head):
+            name = data.experiment.name
             if name not in comparable:
                 continue
             same = before.seed == after.seed, before.cpu != after.cpu
-            pairs, apart, others = _pairs((of_base[name], sampler), same, family)
+            pairs, apart, others = _pairs((of_base[name], data), same, family)
             found += apart
             notes += others
-            metrics = [metric for metric in sampler.metrics if metric in of_base[name].metrics]
+            metrics = [metric for metric in data.metrics if metric in of_base[name].metrics]
             gone = [metric for metric in of_base[name].metrics if metric not in metrics]
             found += [
                 ChangeEstimate(untested(f"{name}: {metric} is gone", pair.label)) for metric in gone for pair in pairs
             ]
             for pair in pairs:
                 for metric in metrics:
-                    for split in sampler.source.shown_splits():
+                    for split in data.source.shown_splits():
                         found += _estimate(pair, metric, split, family.margin)
     return family.judged(found), notes
 
@@ -145,36 +145,38 @@ def misfit(before: SourceRecord, after: SourceRecord) -> str:
 
 
 def _pairs(
-    samplers: tuple[Sampler, Sampler], same: tuple[bool, bool], family: Family
+    experiments: tuple[ExperimentData, ExperimentData], same: tuple[bool, bool], family: Family
 ) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
     """Return pairs that finished in both, rows of contenders that finished in base alone, and notes on others.
 
     `same` says whether the judgments are matched, and whether the classes of processors differ.
     """
     pairs, apart, notes = [], [], []
-    arms = [{arm.key: arm for race in one.races for arm in race.arms} for one in samplers]
+    contenders = [{runs.key: runs for matched in one.by_n for runs in matched.contenders} for one in experiments]
     ordered = sorted(
-        (n, arm.order, side, natural(label), label) for side, own in enumerate(arms) for (n, label), arm in own.items()
+        (n, runs.order, side, natural(label), label)
+        for side, own in enumerate(contenders)
+        for (n, label), runs in own.items()
     )
     for n, label in dict.fromkeys((n, label) for n, *_, label in ordered):
-        if not family.has_cell(samplers[1].experiment.name, label):
+        if not family.has_cell(experiments[1].experiment.name, label):
             continue
-        place = f"{samplers[1].experiment.name}, n = {n:,}"
-        base, head = (own.get((n, label)) for own in arms)
+        place = f"{experiments[1].experiment.name}, n = {n:,}"
+        base, head = (own.get((n, label)) for own in contenders)
         if base is None:
             notes.append(f"new: {place}, {label}")
         elif head is None:
             apart.append(ChangeEstimate(untested(f"{place}: it is gone", label)))
-        elif base.racing and head.racing:
-            pairs.append(_Pair(samplers, (base, head), *same))
+        elif base.compared and head.compared:
+            pairs.append(_Pair(experiments, (base, head), *same))
             if same[0] and (gone := base.done - head.done):
                 why = f"{len(gone)} of {count_text(len(base.done), 'repetition')} are gone"
                 apart.append(ChangeEstimate(untested(f"{place}: {why}", label)))
             if same[0] and (more := head.done - base.done):
                 notes.append(f"new: {place}, {len(more)} of {count_text(len(head.done), 'repetition')}")
-        elif base.racing and head.status == "pending":
+        elif base.compared and head.status == "pending":
             apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
-        elif base.racing:
+        elif base.compared:
             why = f"{place}: {head.status} (was {base.status}): {head.reason}"
             lost = Change(why, label, math.nan, math.nan, math.nan, "worse", head.status, matched=same[0])
             apart.append(ChangeEstimate(lost))
@@ -186,14 +188,15 @@ def _pairs(
 
 def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterator[ChangeEstimate]:
     """Yield the change of a pair in a metric, if both have it."""
-    sampler = pair.sampler
-    sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
-    where = f"{sampler.experiment.name}, n = {pair.arms[0].n:,}, {metric}, {split}"
-    done = [sorted(arm.done) for arm in pair.arms]
-    both = sorted(pair.arms[0].done & pair.arms[1].done)
+    data = pair.data
+    sign = 1.0 if data.source.direction(metric) == "minimize" else -1.0
+    where = f"{data.experiment.name}, n = {pair.contenders[0].n:,}, {metric}, {split}"
+    done = [sorted(runs.done) for runs in pair.contenders]
+    both = sorted(pair.contenders[0].done & pair.contenders[1].done)
     matched = pair.matched and bool(both)
     base, head = (
-        one.losses(arm, metric, split, own) for one, arm, own in zip(pair.samplers, pair.arms, done, strict=True)
+        one.losses(runs, metric, split, own)
+        for one, runs, own in zip(pair.experiments, pair.contenders, done, strict=True)
     )
 
     if matched:
@@ -210,14 +213,14 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     if matched and not _differ(pair, metric, base, head).any():
         yield ChangeEstimate(replace(change("every loss"), verdict="rounding"))
         return
-    if sampler.source.layout in ("ranking", "series"):
+    if data.source.layout in ("ranking", "series"):
         yield from _numbers(pair, metric, split, where, base.mean(axis=0), head.mean(axis=0))
         return
     allowed = margin.at(float(base.mean()))
-    if sampler.source.layout == "exact":
+    if data.source.layout == "exact":
         yield ChangeEstimate(change("exact numbers"), 0.0, margin=allowed)
         return
-    if sampler.source.fixed(split):
+    if data.source.fixed(split):
         yield ChangeEstimate(change("one unit, which stays the same"))
         return
     if matched:
@@ -225,7 +228,7 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
         order = _order_widening(pair, base, head)
         yield _spread(told, [head - base], [head - base], _widening(pair, len(both)), allowed, order)
         return
-    together = bool(sampler.source.dataset)
+    together = bool(data.source.dataset)
     losses = [base, head]
     units = [head.mean(axis=0, keepdims=True) - base.mean(axis=0, keepdims=True)] if together else losses
     told = change(
@@ -239,7 +242,7 @@ def _numbers(
     pair: _Pair, metric: str, split: Split, where: str, base: NDArray[np.float64], head: NDArray[np.float64]
 ) -> Iterator[ChangeEstimate]:
     """Yield the numbers of items that differ by more than rounding: they are no losses, and have no interval."""
-    source = pair.sampler.source
+    source = pair.data.source
     apart = _differ(pair, metric, base, head)
     sign = 1.0 if metric in _PLACES else -1.0
     for unit, was, now, differs in zip(source.units[split], base, head, apart, strict=True):
@@ -255,7 +258,7 @@ def _differ(pair: _Pair, metric: str, base: NDArray[np.float64], head: NDArray[n
     """Return whether numbers differ by more than rounding, or by the metric's tolerance on other processors."""
     finite = np.abs(base[np.isfinite(base)])
     size = float(finite.max(initial=0.0))
-    tolerance = pair.sampler.source.metric(metric).tolerance if pair.elsewhere else ROUNDING
+    tolerance = pair.data.source.metric(metric).tolerance if pair.elsewhere else ROUNDING
     with np.errstate(invalid="ignore"):
         near = np.abs(base - head) <= max(tolerance * size, _ULPS)
     return np.asarray(~(near | (base == head) | (np.isnan(base) & np.isnan(head))))
@@ -307,12 +310,12 @@ def _spread(
 
 
 def _widening(pair: _Pair, draws: int) -> float:
-    return widening(draws, pair.sampler.source.shared(pair.arms[0].n))
+    return widening(draws, pair.data.source.shared(pair.contenders[0].n))
 
 
 def _order_widening(pair: _Pair, base: NDArray[np.float64], head: NDArray[np.float64]) -> float:
     """Return the factor on the standard error of their difference for units dependent in time, else 1."""
-    if pair.sampler.source.judged_on != STRETCHES:
+    if pair.data.source.judged_on != STRETCHES:
         return 1.0
     return order_widening(np.stack([base.mean(axis=0), head.mean(axis=0)], axis=1))
 

@@ -39,7 +39,7 @@ def ask_of(
         for block in blocks:
             change(block)
             store.commit(block)
-    return answers(synthetic.samplers(folder)[0])
+    return answers(synthetic.experiments(folder)[0])
 
 
 def two(effect: float = 0.0, **more: Any) -> list[Contender]:
@@ -84,10 +84,10 @@ def test_a_flat_claim_is_about_the_slope_of_the_least_squares_line(tmp_path: Pat
     contenders = [Contender(f"k={k}", {"k": k}, slope * math.log10(k)) for k in PLACES]
     found = ask(tmp_path, contenders, flat(PLACES))
     assert verdicts(found) == [expected, expected]
-    sampler = synthetic.samplers(tmp_path)[0]
+    data = synthetic.experiments(tmp_path)[0]
     for finding, n in zip(found[0].findings, (200_000, 400_000), strict=True):
-        arms = [sampler.arm((n, f"k={k}")) for k in PLACES]
-        means = [sampler.means(arm, "ndcg", "design", tuple(range(10))).mean() for arm in arms if arm is not None]
+        each_k = [data.runs((n, f"k={k}")) for k in PLACES]
+        means = [data.means(runs, "ndcg", "design", tuple(range(10))).mean() for runs in each_k if runs is not None]
         assert finding.text == f"slope at n = {n:,}"
         assert finding.estimate == pytest.approx(np.polyfit(np.log10(PLACES), means, 1)[0], abs=1e-12)
 
@@ -284,7 +284,7 @@ def test_wins_of_overlapping_splits_are_counted_only(tmp_path: Path) -> None:
         store.begin(synthetic.record([plan], QUERIES, test_share=0.25), members)
         for block in blocks:
             store.commit(block)
-    found = answers(synthetic.samplers(tmp_path)[0])
+    found = answers(synthetic.experiments(tmp_path)[0])
     assert verdicts(found) == ["could not tell"] * 2
     assert "not independent: a vs b, n = 200,000: 10 of 10" in found[0].notes[0]
 

@@ -27,7 +27,7 @@ def test_bands_are_95_percent(suite: str) -> None:
 def test_differences_are_those_of_the_tables(tmp_path: Path) -> None:
     plan = synthetic.drawn(against="logistic")
     (section,) = synthetic.analysis(synthetic.write(tmp_path, [plan])).sections
-    (drawing,) = (one.drawing for one in drawn_figures(section.sampler))
+    (drawing,) = (one.drawing for one in drawn_figures(section.data))
     assert [[plot.zero for plot in row] for row in drawing.plots] == [[False] * 2, [True] * 2] * 2
     said = "differences: 95% over queries and repetitions; a difference is significant, by itself,"
     assert drawing.note.startswith(said)
@@ -51,7 +51,7 @@ def test_differences_of_a_recommendation_are_those_that_its_words_rest_on(tmp_pa
     analysis = synthetic.analysis(synthetic.write(tmp_path, [plan], {"heldout": 1}, test_share=0.2))
     (section,) = analysis.sections
     level, case = together_level(section, analysis), case_of(section, analysis)
-    (drawing,) = (one.drawing for one in drawn_figures(section.sampler, level))
+    (drawing,) = (one.drawing for one in drawn_figures(section.data, level))
     assert level == case.level == 1 - ALPHA / case.tables
     assert "hold together" in drawing.bands
     dots = {dot.name: dot for dot in drawing.plots[0][0].dots}

@@ -33,7 +33,7 @@ SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", 
 
 
 def figures_of(folder: Path) -> list[DrawnFigure]:
-    return [one for sampler in synthetic.samplers(folder) for one in drawn_figures(sampler)]
+    return [one for data in synthetic.experiments(folder) for one in drawn_figures(data)]
 
 
 def drawn(figures: list[DrawnFigure]) -> dict[str, Canvas]:

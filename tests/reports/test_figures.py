@@ -24,32 +24,34 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Experiment, Figure, matches
 from rankbench.plugin import manager
 from rankbench.plugin.manager import check_tables, figure_kind
-from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.experiment_data import ExperimentData
 from rankbench.reports.figures import DrawnFigure, SampledResults, drawn_figures
 from rankbench.suites.figure_curves import Curves
 from rankbench.suites.figure_risk import line_names, parameter_lines, parameter_value
 from rankbench.suites.suite_files import read_suite
 
 
-def made(sampler: Sampler, **table: Any) -> Drawing:
+def made(data: ExperimentData, **table: Any) -> Drawing:
     """Return a figure as data; its file is called ``g``."""
     figure = Figure.model_validate({"file": "g"} | table)
-    return figure_kind(figure).drawing(figure, SampledResults(sampler))
+    return figure_kind(figure).drawing(figure, SampledResults(data))
 
 
-def canvas_of(sampler: Sampler, **table: Any) -> Canvas:
+def canvas_of(data: ExperimentData, **table: Any) -> Canvas:
     """Return a canvas as a suite that has this figure alone draws it; by default its first one, else of a table."""
-    figure = sampler.experiment.figures[0] if "kind" not in table else Figure.model_validate({"file": "g"} | table)
+    figure = data.experiment.figures[0] if "kind" not in table else Figure.model_validate({"file": "g"} | table)
     figure = figure if "kind" in table else figure.model_copy(update=table)
-    drawing = figure_kind(figure).drawing(figure, SampledResults(sampler))
-    return DrawnFigure(sampler, figure, drawing).canvas(assign_looks([drawing]))
+    drawing = figure_kind(figure).drawing(figure, SampledResults(data))
+    return DrawnFigure(data, figure, drawing).canvas(assign_looks([drawing]))
 
 
-def pictures(sampler: Sampler) -> dict[str, bytes]:
-    figures = drawn_figures(sampler)
+def pictures(data: ExperimentData) -> dict[str, bytes]:
+    figures = drawn_figures(data)
     looks = assign_looks([one.drawing for one in figures])
     return {
-        f"{one.figure.file}.{end}": data for one in figures for end, data in picture_bytes(one.canvas(looks)).items()
+        f"{one.figure.file}.{end}": content
+        for one in figures
+        for end, content in picture_bytes(one.canvas(looks)).items()
     }
 
 
@@ -59,22 +61,22 @@ def legend_of(drawn: Canvas | Axes) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def samplers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sampler]:
+def experiments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ExperimentData]:
     folder = synthetic.write(tmp_path_factory.mktemp("run"), synthetic.paper(), {"design": 20, "heldout": 15})
-    return {sampler.experiment.name: sampler for sampler in synthetic.samplers(folder)}
+    return {data.experiment.name: data for data in synthetic.experiments(folder)}
 
 
-def mean_of(sampler: Sampler, label: str, split: str, race: int = 0) -> float:
-    arm = sampler.races[race].arm(label)
-    return float(sampler.means(arm, "ndcg", split, sampler.races[race].repetitions).mean())  # type: ignore[arg-type]
+def mean_of(data: ExperimentData, label: str, split: str, matched: int = 0) -> float:
+    runs = data.by_n[matched].runs(label)
+    return float(data.means(runs, "ndcg", split, data.by_n[matched].repetitions).mean())  # type: ignore[arg-type]
 
 
 @pytest.mark.full
-def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sampler]) -> None:
+def test_bytes_are_the_same_and_nothing_global_is_touched(experiments: dict[str, ExperimentData]) -> None:
     before = dict(matplotlib.rcParams)
-    one = pictures(samplers["figure-4"])
+    one = pictures(experiments["figure-4"])
     with matplotlib.rc_context({"font.size": 20, "axes.grid": False}):
-        assert pictures(samplers["figure-4"]) == one
+        assert pictures(experiments["figure-4"]) == one
     assert dict(matplotlib.rcParams) == before
     assert set(one) == {"figure-4.svg", "figure-4.png"}
     assert one["figure-4.png"].startswith(b"\x89PNG")
@@ -82,8 +84,8 @@ def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sa
 
 
 @pytest.mark.full
-def test_risk_against_the_order(samplers: dict[str, Sampler]) -> None:
-    canvas = canvas_of(samplers["figure-3"])
+def test_risk_against_the_order(experiments: dict[str, ExperimentData]) -> None:
+    canvas = canvas_of(experiments["figure-3"])
     assert len(canvas.axes) == 8
     first, below = canvas.axes[0], canvas.axes[4]
     ticks = [tick.get_text() for tick in below.get_xticklabels()]
@@ -93,25 +95,25 @@ def test_risk_against_the_order(samplers: dict[str, Sampler]) -> None:
     assert below.get_ylabel() == "NDCG risk (less is better),\nheld-out queries"
     names = ["regression", "SGD 1/t", "logistic", "full information", "hollow: the same as k = ∞"]
     assert legend_of(canvas) == names
-    expected = mean_of(samplers["figure-3"], "regression k=1", "design")
+    expected = mean_of(experiments["figure-3"], "regression k=1", "design")
     assert any(np.isclose(line.get_ydata()[0], expected) for line in first.get_lines() if len(line.get_ydata()))
     assert "simulated data; 95% bands over 12 repetitions" in canvas.get_suptitle()
 
 
-def test_risk_against_lambda_has_a_line_for_each_order(samplers: dict[str, Sampler]) -> None:
-    canvas = canvas_of(samplers["figure-4"])
+def test_risk_against_lambda_has_a_line_for_each_order(experiments: dict[str, ExperimentData]) -> None:
+    canvas = canvas_of(experiments["figure-4"])
     names = ["regression k=10", "regression k=100", "regression k=inf"]
     assert (len(canvas.axes), legend_of(canvas)) == (2, names)
-    race = samplers["figure-4"].races[0]
-    found = parameter_lines(race, ["regression*"], "lambda")
+    matched = experiments["figure-4"].by_n[0]
+    found = parameter_lines(matched, ["regression*"], "lambda")
     assert sorted(line_names(found, "lambda").values()) == names
     for points in found.values():
         assert [value for value, _ in points] == pytest.approx([10.0**-p for p in range(6, -1, -1)])
-    assert len(parameter_lines(race, ["regression*"], "k")) == 7
+    assert len(parameter_lines(matched, ["regression*"], "k")) == 7
 
 
-def test_curves(samplers: dict[str, Sampler]) -> None:
-    canvas = canvas_of(samplers["figure-2"])
+def test_curves(experiments: dict[str, ExperimentData]) -> None:
+    canvas = canvas_of(experiments["figure-2"])
     assert len(canvas.axes) == 6
     assert legend_of(canvas.axes[4]) == ["SGD k=1", "SGD k=10", "SGD k=100", "SGD k=1000"]
     assert legend_of(canvas.axes[5]) == ["n = 200,000", "n = 400,000", "n = 800,000", "n = 1,600,000"]
@@ -123,28 +125,28 @@ def test_curves(samplers: dict[str, Sampler]) -> None:
 
 @pytest.mark.parametrize(("asked", "found"), [("log-linear", ("log", "linear")), ("linear", ("linear", "linear"))])
 def test_a_suite_says_what_axes_its_curves_have(
-    samplers: dict[str, Sampler], asked: str, found: tuple[str, str]
+    experiments: dict[str, ExperimentData], asked: str, found: tuple[str, str]
 ) -> None:
-    canvas = canvas_of(samplers["figure-2"], axes=asked, steps="false alarms")
+    canvas = canvas_of(experiments["figure-2"], axes=asked, steps="false alarms")
     assert {(axes.get_xscale(), axes.get_yscale()) for axes in canvas.axes} == {found}
     assert {axes.get_xlabel() for axes in canvas.axes} == {"", "false alarms"}
 
 
-def test_growth(samplers: dict[str, Sampler]) -> None:
-    sampler = samplers["figure-3"]
-    canvas = canvas_of(sampler, kind="growth", series=("regression k=1*",), references=("logistic",))
+def test_growth(experiments: dict[str, ExperimentData]) -> None:
+    data = experiments["figure-3"]
+    canvas = canvas_of(data, kind="growth", series=("regression k=1*",), references=("logistic",))
     assert [axes.get_title() for axes in canvas.axes] == ["design queries", "held-out queries"]
     names = ["regression k=1", "regression k=10", "regression k=100", "regression k=1000", "logistic"]
     assert legend_of(canvas) == names
     heldout = canvas.axes[1]
     # Means that span less than a decade have a linear axis.
     assert heldout.get_yscale() == "linear"
-    n = [race.n for race in sampler.races]
+    n = [matched.n for matched in data.by_n]
     np.testing.assert_allclose(heldout.get_xticks(), np.log10(n))
     (color,) = {text.get_color() for text in heldout.get_lines() if text.get_label() == "regression k=10"}
     line, *_ = [line for line in heldout.get_lines() if line.get_color() == color and len(line.get_xdata())]
     np.testing.assert_allclose(line.get_xdata(), np.log10(n))
-    expected = [mean_of(sampler, "regression k=10", "heldout", race) for race in range(len(n))]
+    expected = [mean_of(data, "regression k=10", "heldout", matched) for matched in range(len(n))]
     np.testing.assert_allclose(line.get_ydata(), expected)
     assert canvas.axes[0].get_ylabel() == "mean NDCG loss\n(less is better)"
 
@@ -160,22 +162,22 @@ def test_a_long_title_stays_inside_the_picture() -> None:
 
 def test_the_data_and_few_repetitions_stand_in_the_title(tmp_path: Path) -> None:
     real = {"simulated": False, "dataset": "mq2008:fold=2", "assumptions": []}
-    (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "real", synthetic.paper()[1:2], {"design": 5}, **real))
-    assert "\nmq2008; 95% bands over 12 repetitions" in canvas_of(sampler).get_suptitle()
+    (data,) = synthetic.experiments(synthetic.write(tmp_path / "real", synthetic.paper()[1:2], {"design": 5}, **real))
+    assert "\nmq2008; 95% bands over 12 repetitions" in canvas_of(data).get_suptitle()
     plan = synthetic.small()
     plan.extra, plan.repetitions = {"figures": [{"file": "f", "kind": "dots", "title": "Methods"}]}, 3
-    (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "few", [plan]))
-    canvas = canvas_of(sampler)
+    (data,) = synthetic.experiments(synthetic.write(tmp_path / "few", [plan]))
+    canvas = canvas_of(data)
     assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
     assert all(len(line.get_xdata()) == 1 for line in canvas.axes[0].get_lines())
     # A difference of so few has none either; of one more the title says of what.
     plan.extra["figures"][0]["against"] = "regression k=1"
-    (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "against", [plan]))
-    canvas = canvas_of(sampler)
+    (data,) = synthetic.experiments(synthetic.write(tmp_path / "against", [plan]))
+    canvas = canvas_of(data)
     assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
     plan.repetitions = 4
-    (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "enough", [plan]))
-    canvas = canvas_of(sampler)
+    (data,) = synthetic.experiments(synthetic.write(tmp_path / "enough", [plan]))
+    canvas = canvas_of(data)
     assert canvas.get_suptitle() == "Methods\nsimulated data; 95% over queries and repetitions"
     assert any(len(line.get_xdata()) == 2 for line in canvas.axes[0].get_lines())
 
@@ -189,11 +191,11 @@ def test_contenders_that_repeat_themselves_have_bands_over_queries(
     plan = synthetic.small()
     plan.extra = {"figures": [{"file": "f", "kind": "dots"}]}
     plan.n = (200_000,)
-    (sampler,) = synthetic.samplers(synthetic.write(tmp_path, [plan], {"design": 40}))
-    (one,) = drawn_figures(sampler)
+    (data,) = synthetic.experiments(synthetic.write(tmp_path, [plan], {"design": 40}))
+    (one,) = drawn_figures(data)
     assert "; 95% bands over queries and repetitions" in one.canvas(assign_looks([one.drawing])).get_suptitle()
-    race = sampler.races[0]
-    values = {arm.label: sampler.values(arm, "ndcg", "design") for arm in race.racing}
+    matched = data.by_n[0]
+    values = {runs.label: data.values(runs, "ndcg", "design") for runs in matched.compared}
     for dot in one.drawing.plots[0][0].dots:
         x = values[dot.row]
         expected = norm.interval(0.95, x.mean(), x.std(ddof=1) / len(x) ** 0.5)
@@ -204,13 +206,15 @@ def test_contenders_that_repeat_themselves_have_bands_over_queries(
 def test_labels_from_outside_are_not_mathematics(tmp_path: Path) -> None:
     plan = synthetic.drawn("f", title="$\\bad", series=["*"], references=["b$x_"])
     plan.contenders[0].label, plan.contenders[3].label = "_a $\\frac{", "b$x_"
-    (sampler,) = synthetic.samplers(synthetic.write(tmp_path, [plan]))
-    assert len(pictures(sampler)["f.png"]) > 10_000
+    (data,) = synthetic.experiments(synthetic.write(tmp_path, [plan]))
+    assert len(pictures(data)["f.png"]) > 10_000
 
 
 @pytest.mark.full
 def test_empty_figures_can_be_drawn(tmp_path: Path) -> None:
-    assert all(map(pictures, synthetic.samplers(synthetic.write(tmp_path, synthetic.paper(), {"design": 5}, order=[]))))
+    assert all(
+        map(pictures, synthetic.experiments(synthetic.write(tmp_path, synthetic.paper(), {"design": 5}, order=[])))
+    )
 
 
 def test_parameters_and_labels() -> None:
@@ -224,20 +228,20 @@ def test_parameters_and_labels() -> None:
 
 
 @pytest.mark.parametrize("kind", ["growth", "risk"])
-def test_a_figure_that_names_no_contender_has_all_of_them(samplers: dict[str, Sampler], kind: str) -> None:
-    sampler = samplers["figure-3"]
+def test_a_figure_that_names_no_contender_has_all_of_them(experiments: dict[str, ExperimentData], kind: str) -> None:
+    data = experiments["figure-3"]
     more = {"parameter": "k"} if kind == "risk" else {}
-    shown = made(sampler, kind=kind, **more)
+    shown = made(data, kind=kind, **more)
     assert not [omission for omission in shown.left_out if omission.cause == "choice"]
-    labels = {arm.label for race in sampler.races for arm in race.arms}
+    labels = {runs.label for matched in data.by_n for runs in matched.contenders}
     assert len(shown.names) == (len(labels) if kind == "growth" else 4)
-    known = made(sampler, kind=kind, references=("logistic",), **more)
+    known = made(data, kind=kind, references=("logistic",), **more)
     assert ("regression k=1" in known.names) == (kind == "growth")
 
 
-def test_a_risk_without_a_parameter_is_refused(samplers: dict[str, Sampler]) -> None:
+def test_a_risk_without_a_parameter_is_refused(experiments: dict[str, ExperimentData]) -> None:
     figure = Figure.model_validate({"file": "g", "kind": "risk"})
-    experiment: Experiment = samplers["figure-3"].experiment.model_copy(update={"figures": (figure,)})
+    experiment: Experiment = experiments["figure-3"].experiment.model_copy(update={"figures": (figure,)})
     with pytest.raises(SpecError, match="'risk' needs the parameter"):
         check_tables(experiment, "experiments.0")
 

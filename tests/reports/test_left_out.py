@@ -10,7 +10,7 @@ import pytest
 import synthetic
 
 from rankbench.interfaces.figure import Drawing
-from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.experiment_data import ExperimentData
 from rankbench.reports.figures import drawn_figures
 from rankbench.reports.headline import Notice
 from rankbench.reports.results import report
@@ -19,7 +19,7 @@ ADVICE = "the package 'lightgbm' is not installed; pip install 'rankbench-peers[
 
 
 def figure(folder: Path) -> Drawing:
-    return drawn_figures(synthetic.samplers(folder)[0])[0].drawing
+    return drawn_figures(synthetic.experiments(folder)[0])[0].drawing
 
 
 def plan(table: dict[str, Any], *added: synthetic.Contender) -> synthetic.Plan:
@@ -147,12 +147,12 @@ def test_who_was_skipped_is_said_once_and_literally(tmp_path: Path) -> None:
 def test_who_is_missing_at_some_n_only(tmp_path: Path) -> None:
     made = plan({"kind": "growth", "series": ["*"]})
     everything, _ = synthetic.blocks_of(made, {"design": 5})
-    (sampler,) = synthetic.samplers(write(tmp_path, made))
-    journal, cells = sampler.results, sampler.results.cells()
+    (data,) = synthetic.experiments(write(tmp_path, made))
+    journal, cells = data.results, data.results.cells()
     gone = next(m.cell for m in everything if m.label == "logistic" and m.n == 400_000)
     cells[gone] = replace(cells[gone], status="timeout")
     record = journal.record()
-    found = drawn_figures(Sampler(journal, record, record.experiments[0], journal.members(), cells))[0].drawing
+    found = drawn_figures(ExperimentData(journal, record, record.experiments[0], journal.members(), cells))[0].drawing
     assert "logistic" in found.names
     assert found.left_out == (("logistic", "gave no answer in time", "status", "n = 400,000"),)
 

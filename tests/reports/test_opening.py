@@ -235,7 +235,7 @@ def test_the_headline_is_what_most_is_claimed_of(tmp_path: Path) -> None:
     second = synthetic.claimed()
     second.name = "other"
     headline = headline_section(synthetic.analysis(synthetic.write(tmp_path, [synthetic.small(), second])))
-    assert headline.sampler.experiment.name == "other"
+    assert headline.data.experiment.name == "other"
 
 
 def test_a_comparison_of_oracles_is_no_headline(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_comparison_of_oracles_is_no_headline(tmp_path: Path) -> None:
     second.name = "other"
     second.extra = {**second.extra, "oracles": [one.label for one in second.contenders]}
     headline = headline_section(synthetic.analysis(synthetic.write(tmp_path, [synthetic.small(), second])))
-    assert headline.sampler.experiment.name != "other"
+    assert headline.data.experiment.name != "other"
 
 
 @pytest.mark.full

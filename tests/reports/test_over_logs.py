@@ -180,7 +180,7 @@ def test_a_figure_has_logs_down_and_a_panel_a_method(over):
 
 
 def test_one_family_has_no_answer_over_logs(over):
-    alone = SimpleNamespace(sampler=over.logs[0].sampler, rows=over.logs[0].rows)
+    alone = SimpleNamespace(data=over.logs[0].data, rows=over.logs[0].rows)
     (one,) = over_logs([alone])
     assert one.ranked("log-loss")[1] is None
     assert "too few logs" in answer_over_logs([one])[0]

@@ -26,7 +26,7 @@ from rankbench.errors import SpecError, StoreError
 from rankbench.interfaces.protocol import NOBODY
 from rankbench.interfaces.suite import Figure
 from rankbench.reports.document import terminal_of
-from rankbench.reports.experiment_data import samplers_of
+from rankbench.reports.experiment_data import experiment_data_of
 from rankbench.reports.figures import SampledResults
 from rankbench.reports.footnotes import Group, data_lines, data_remarks
 from rankbench.reports.headline import partial
@@ -167,7 +167,7 @@ def test_items_that_may_be_first_are_marked(tmp_path: Path, first: tuple[float, 
     assert re.findall(r"^\| (\w) \| [^|]+ \| [^|]+ \| 1 to \d \* \|", page, re.M) == [*marked]
     assert page.count("can exclude some whose range begins with 1") == bool(marked)
     with open_results(tmp_path) as results:
-        drawing = Dots().drawing(Figure(kind="dots", file="items"), SampledResults(*samplers_of(results)))
+        drawing = Dots().drawing(Figure(kind="dots", file="items"), SampledResults(*experiment_data_of(results)))
     assert [dot.row for dot in drawing.plots[0][0].dots if " *," in dot.note] == [*marked]
     assert drawing.bands.endswith("*: may be first")
 
@@ -329,9 +329,9 @@ def test_a_plan_without_results(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_figure_of_results_is_that_of_the_folder(tmp_path: Path) -> None:
     """Without a name it is the one that the leaderboard begins with: most is claimed of it."""
-    plan, twin = synthetic.drawn("first"), synthetic.drawn("second")
-    twin.name, twin.extra = "twin", twin.extra | synthetic.claimed().extra
-    found = report(synthetic.write(tmp_path, [plan, twin]))
+    plan, same_as = synthetic.drawn("first"), synthetic.drawn("second")
+    same_as.name, same_as.extra = "twin", same_as.extra | synthetic.claimed().extra
+    found = report(synthetic.write(tmp_path, [plan, same_as]))
     for asked, file in (("", "second"), ("first", "first")):
         for end, data in picture_bytes(found.plot(asked)).items():
             assert data == (tmp_path / "figures" / f"{file}.{end}").read_bytes()

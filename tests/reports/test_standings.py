@@ -139,7 +139,7 @@ def test_a_missing_metric_is_an_error(tmp_path: Path) -> None:
 
 
 def test_few_overlapping_splits_that_agree_are_no_certainty(tmp_path: Path) -> None:
-    """Of fewer than ten, only arms that are the same cells have a difference of [0, 0]."""
+    """Of fewer than ten, only contenders that are the same cells have a difference of [0, 0]."""
 
     def compared(repetitions: int, folder: str) -> tuple[Standing, Standing, Standing]:
         plan = synthetic.small()
@@ -153,11 +153,11 @@ def test_few_overlapping_splits_that_agree_are_no_certainty(tmp_path: Path) -> N
         analysis = read(tmp_path / folder, plan, test_share=0.2)
         return tuple(pick(analysis, label) for label in ("logistic", "other", "twin"))  # type: ignore[return-value]
 
-    _, other, twin = compared(5, "few")
-    assert (other.rank_low, other.rank_high, twin.rank_low, twin.rank_high) == (1, 3, 1, 3)
+    _, other, same_as = compared(5, "few")
+    assert (other.rank_low, other.rank_high, same_as.rank_low, same_as.rank_high) == (1, 3, 1, 3)
     assert all(map(math.isnan, (other.difference_lower, other.difference_upper, other.p_holm)))
-    assert (twin.difference_lower, twin.difference_upper, twin.p_holm) == (0, 0, 1)
-    base, other, twin = compared(10, "many")
+    assert (same_as.difference_lower, same_as.difference_upper, same_as.p_holm) == (0, 0, 1)
+    base, other, same_as = compared(10, "many")
     assert (other.difference_lower, other.difference_upper) == pytest.approx((0.05, 0.05), abs=1e-9)
     assert (base.rank_low, base.rank_high) != (other.rank_low, other.rank_high)
 
@@ -176,9 +176,9 @@ def test_intervals_of_a_share_are_shares(tmp_path: Path, splits: float | None) -
         store.begin(record, members)
         for block in blocks:
             store.commit(block)
-        (sampler,) = synthetic.samplers(tmp_path)
-        row = next(row for row in standings(sampler) if row.contender == "other")
-        drawn = SampledResults(sampler).intervals(100, ["other"], "ndcg", "design", 0.95)
+        (data,) = synthetic.experiments(tmp_path)
+        row = next(row for row in standings(data) if row.contender == "other")
+        drawn = SampledResults(data).intervals(100, ["other"], "ndcg", "design", 0.95)
     draws = np.array([0.5, 0, 0.5, 0.5])
     factor = 1 if splits is None else math.sqrt(1 + 4 * 0.2 / 0.8)  # Nadeau and Bengio
     half = stats.t(3).ppf(0.975) * draws.std(ddof=1) / 2 * factor

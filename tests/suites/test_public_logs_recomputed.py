@@ -74,10 +74,10 @@ def test_bradley_terry_on_votes(dataset):
 @pytest.mark.full
 def test_plackett_luce_on_ballots():
     _, found = judged("held-out-ballots", "f1", "plackett-luce:ridge=1", ("next-place", "kendall-tau"))
-    races = get(Dataset, "f1").scan().collect().sort("query_id", maintain_order=True)["ranking"].to_list()
-    names = sorted({name for race in races for (name,) in race})
+    by_n = get(Dataset, "f1").scan().collect().sort("query_id", maintain_order=True)["ranking"].to_list()
+    names = sorted({name for matched in by_n for (name,) in matched})
     number = {name: i for i, name in enumerate(names)}
-    ballots = [[number[name] for (name,) in race] for race in races if len(race) > 1]
+    ballots = [[number[name] for (name,) in matched] for matched in by_n if len(matched) > 1]
     total = np.ones(len(ballots), np.int64)
     part, cut = parts_of(np.arange(len(ballots)), total, total, "vote")
 

@@ -13,7 +13,7 @@ from rankbench.core.code_digest import OURSELVES
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.cell import BlockKey, CellResult, Split
 from rankbench.interfaces.contender import Contender
-from rankbench.interfaces.figure import ArmResults, CurveIntervals, Drawing, ExperimentResults, RaceResults
+from rankbench.interfaces.figure import ContenderResults, CurveIntervals, Drawing, ExperimentResults, MatchedResults
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.interfaces.suite import Figure
@@ -179,18 +179,20 @@ def tells_what_is_measured(subject: Subject) -> None:
 _LABELS = ("one", "two", "three")
 
 
-def _raced(n: int, *failed: str) -> RaceResults:
-    arms = (ArmResults(one, i, {}, "error" if one in failed else "done", one not in failed, one not in failed, "")
-            for i, one in enumerate(_LABELS))  # fmt: skip
-    return RaceResults(n, n, tuple(arms), (0, 1, 2, 3, 4))
+def _compared(n: int, *failed: str) -> MatchedResults:
+    contenders = []
+    for i, one in enumerate(_LABELS):
+        done = one not in failed
+        contenders.append(ContenderResults(one, i, {}, "done" if done else "error", done, done, ""))
+    return MatchedResults(n, n, tuple(contenders), (0, 1, 2, 3, 4))
 
 
 class _Trial(ExperimentResults):
     """Results of three contenders at two n; one contender failed at the larger n."""
 
     def __init__(self) -> None:
-        races = _raced(100), _raced(1000, _LABELS[2])
-        super().__init__(("first", "second"), ("design", "heldout"), races, frozenset(), "race", "judgments")
+        by_n = _compared(100), _compared(1000, _LABELS[2])
+        super().__init__(("first", "second"), ("design", "heldout"), by_n, frozenset(), "race", "judgments")
 
     def metric(self, name: str) -> Metric:
         return Metric(name, "minimize" if name == "first" else "maximize")
