@@ -197,3 +197,24 @@ def test_a_public_type_name_has_one_meaning() -> None:
             for found in types_of(path.read_text(encoding="utf-8")) - ARRAYS:
                 homes.setdefault(found, set()).add(name)
     assert {name: sorted(found) for name, found in homes.items() if len(found) > 1} == {}
+
+
+MOST_PARAMETERS = 8
+
+
+def test_what_only_rankbench_calls_has_few_parameters() -> None:
+    """The public face is called with keywords, and commands by click; kernels are compiled."""
+    public = {name for line in (PACKAGE / "__init__.pyi").read_text().splitlines() for name in line.split()[-1:]}
+    public.add("rank_scores")  # which is `rankbench.rank`
+    found = []
+    for module, path in sources().items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        owners = {id(one): node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body}
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.FunctionDef) or {node.name, owners.get(id(node))} & public:
+                continue
+            said = " ".join(map(ast.unparse, node.decorator_list))
+            given = [*node.args.args, *node.args.kwonlyargs][id(node) in owners :]
+            if len(given) > MOST_PARAMETERS and not re.search("click|declared|njit|overload", said):
+                found.append(f"{module}.{node.name}: {len(given)} parameters")
+    assert not found, "\n".join(found)

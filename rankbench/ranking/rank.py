@@ -111,9 +111,7 @@ def with_covariance(
     units: Units,
     deviations: NDArray[np.float64] | None,
     errors: RangeErrors | None = None,
-    *,
-    relative: bool = True,
-    bounds: tuple[float | None, float | None] = (None, None),
+    aggregator: Aggregator | None = None,
 ) -> ItemRanking:
     """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
 
@@ -123,13 +121,13 @@ def with_covariance(
         That rank ranges are made of: of resamples, or `normal_deviations`.
     errors : RangeErrors, optional
         That rank ranges rest on: by default the covariance, with the degrees of freedom of the units.
-    relative : bool
-        Scores tell differences alone: they are told from the mean score of the items of a scale that have an interval.
-    bounds : (float or None, float or None)
-        Of the scores: see `rankbench.interfaces.aggregator.Aggregator.bounds`.
+    aggregator : Aggregator, optional
+        Its bounds hold for scores; without one there are none. Scores that tell differences alone, by default, are told
+        from the mean score of the items of a scale that have an interval.
     """
     own, enough = covariance, has_interval(units)
-    if relative:
+    bounds = (None, None) if aggregator is None else aggregator.bounds()
+    if aggregator is None or aggregator.only_differences():
         own, scores = relative_covariance(covariance, scales, enough), less_known_mean(scores[None], scales, enough)[0]
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(own), 0)), units, bounds)
     of_ranges, freedom = (covariance, None) if errors is None else errors
@@ -143,29 +141,28 @@ def with_draws(
     scores: NDArray[np.float64],
     scales: NDArray[np.int64],
     blocks: Iterable[NDArray[np.float64]],
+    aggregator: Aggregator,
     *,
     known: bool,
-    relative: bool,
-    bounds: tuple[float | None, float | None],
 ) -> tuple[ItemRanking, list[str]]:
     """Return a ranking of many items with intervals by draws of the errors of scores, (K, m) at a time; and a note.
 
     Parameters
     ----------
+    aggregator : Aggregator
+        As of `with_covariance`.
     known : bool
         Variances are known: by a formula, of independent votes.
-    relative, bounds
-        As of `with_covariance`.
     """
     units, m = log.units, len(scores)
-    if relative:
+    if aggregator.only_differences():
         enough = has_interval(units)
         blocks = (less_known_mean(block, scales, enough) for block in blocks)
         scores = less_known_mean(scores[None], scales, enough)[0]
     errors = many_errors(scores, scales, units, blocks)
     freedom = np.full(m, np.inf) if known else degrees_of_freedom(units)
     low, high, first = many_rank_ranges(scores, errors, scales, units, freedom)
-    lower, upper = score_intervals(scores, errors.se, units, bounds)
+    lower, upper = score_intervals(scores, errors.se, units, aggregator.bounds())
     note = (
         f"ranges of ranks of more than {LARGEST:,} items are by simultaneous intervals of scores, some 10% wider than "
         "comparisons of all pairs"
@@ -270,7 +267,6 @@ def rank(
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
         return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
     units, many = log.units, len(scores) > LARGEST
-    relative, bounds = aggregator.only_differences(), aggregator.bounds()
     if by_formula(intervals, aggregator):
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
@@ -279,14 +275,12 @@ def rank(
                 return unknown(log.items, scores, scales, units), [*notes, *interval_notes(log)]
             known = not log.by_judge and isinstance(log, CountedVotes) and not log.counts.weighted
             draws = log.error_draws(aggregator, scores, seed)
-            ranking, more = with_draws(log, scores, scales, draws, known=known, relative=relative, bounds=bounds)
+            ranking, more = with_draws(log, scores, scales, draws, aggregator, known=known)
             return ranking, [*notes, *more, *interval_notes(log)]
         covariance, more = log.covariance(aggregator, scores)
         errors = log.range_errors(aggregator, scores, covariance, 0, seed)
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
-        ranking = with_covariance(
-            log.items, scores, scales, covariance, units, deviations, errors, relative=relative, bounds=bounds
-        )
+        ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
         ranking, profiled = with_likelihood(ranking, log, aggregator)
         return ranking, [*notes, *more, *interval_notes(log), *profiled]
     drawn = log.replicates(aggregator, scores, resamples, seed)
@@ -302,14 +296,12 @@ def rank(
     # G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations are widened for it.
     deviations = (kept - scores) * np.sqrt(units.count / (units.count - 1))
     if many:
-        ranking, more = with_draws(log, scores, scales, [deviations], known=False, relative=relative, bounds=bounds)
+        ranking, more = with_draws(log, scores, scales, [deviations], aggregator, known=False)
         return ranking, [*notes, *more]
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
     if (errors := log.range_errors(aggregator, scores, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)
-    ranking = with_covariance(
-        log.items, scores, scales, covariance, units, deviations, errors, relative=relative, bounds=bounds
-    )
+    ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
     return ranking, [*notes, *without_spread(ranking, units)]
 
 

@@ -90,7 +90,6 @@ def best_of_arms(
     level: float = 0.95,
     quantile: float | None = None,
     own: OwnErrors | None = None,
-    undecided: slice | NDArray[np.bool_] | None = None,
     possible: NDArray[np.bool_] | None = None,
     hidden: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
@@ -103,13 +102,12 @@ def best_of_arms(
     replicates : ndarray of float64, shape (B, C)
         Resampled means.
     paired : Studentized
-        Of all differences i - j, i < j. With fewer than 30 units the level is Bonferroni's.
+        Of all differences i - j, i < j; rankbench does not compare pairs without a standard error. With fewer than 30
+        units the level is Bonferroni's.
     level, quantile, possible
         As in `possible_best`.
     own : OwnErrors, optional
         Resamples with their own standard errors, in place of `replicates`.
-    undecided : slice or ndarray of bool, shape (P,), optional
-        Pairs that are not compared.
     hidden : ndarray of bool, shape (P,), optional
         Pairs that are compared, and not told apart: see `rankbench.stats.skewness`.
     """
@@ -119,12 +117,9 @@ def best_of_arms(
     if sources is None:
         return np.ones(arms, np.bool_) if possible is None else possible
     first, second = np.triu_indices(arms, 1)
-    errors = paired.se.copy()
-    if undecided is not None:
-        errors[undecided] = 0.0
     pair, se = np.zeros((arms, arms), np.intp), np.zeros((arms, arms))
     pair[first, second] = pair[second, first] = np.arange(len(first))
-    se[first, second] = se[second, first] = errors
+    se[first, second] = se[second, first] = paired.se
     tested = se.copy()
     if hidden is not None:
         tested[first[hidden], second[hidden]] = tested[second[hidden], first[hidden]] = np.inf

@@ -218,7 +218,8 @@ def _ranking(
         hidden, skewed = hidden_by_skewness(means, t, paired.sources.quantile(1 - LEVEL))
         signs[hidden] = 0
     if nothing is not None:
-        signs[nothing] = 0
+        paired = replace(paired, se=paired.se.copy())
+        signs[nothing], paired.se[nothing] = 0, 0.0
     ranks = rank_ranges_of_signs(signs, arms)
     first = ranks[:, 0] == 1
     best = best_of_arms(
@@ -228,7 +229,6 @@ def _ranking(
         level=LEVEL,
         quantile=quantile,
         own=own,
-        undecided=nothing,
         possible=first,
         hidden=hidden,
     )
