@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import natural
 from rankbench.errors import StoreError
-from rankbench.interfaces.cell import Split
+from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, Split
 from rankbench.interfaces.figure import ContenderResults, MatchedResults
 from rankbench.interfaces.metric import Fact
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.interfaces.suite import Experiment
+from rankbench.stats.best import ranges_from_first
 from rankbench.stats.bootstrap import (
     ARRAYS,
     REPLICATES,
@@ -321,6 +322,17 @@ class ExperimentData:
         return np.asarray(mean + widening(len(losses), self.source.shared(runs.n)) * (losses - mean))
 
     def _losses(self, runs: ContenderRuns, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
+        """Return a contender's losses, shape (U,); only what may be first has a range of ranks from 1."""
+        ends = RANKING[3:]
+        if metric not in ends or MAY_BE_FIRST not in self.metrics:
+            return self._stored(runs, repetition, metric, split)
+        low, high, first = (self._stored(runs, repetition, one, split) for one in (*ends, MAY_BE_FIRST))
+        places = low.astype(np.int64), high.astype(np.int64)
+        if (first == 1).any():  # nan: without intervals
+            places = ranges_from_first(*places, first == 1)
+        return places[ends.index(metric)].astype(np.float64)
+
+    def _stored(self, runs: ContenderRuns, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         """Return a contender's losses from the journal, shape (U,)."""
         if (losses := self.results.losses(runs.cells[repetition], metric, split)) is None:
             raise StoreError(

@@ -19,7 +19,7 @@ from rankbench.reports.over_logs import over_logs
 from rankbench.reports.over_page import answer_over_logs
 from rankbench.reports.standings import Standing, best_first, standings_so_far
 from rankbench.reports.tables import metric_name, metric_title, rank_text
-from rankbench.stats.contrasts import FEWER_FIRST, FEWEST
+from rankbench.stats.contrasts import FEWEST
 from rankbench.store.journal import StoredResults
 
 MOST_SHOWN = 15
@@ -39,8 +39,6 @@ class Headline(NamedTuple):
         Title of each split, in a few words.
     rows : tuple of Standing
         Of the headline experiment's largest n with results, by its first metric, on each split.
-    note : str
-        Explanation of the table's ranks beside the sentences, if these exclude some whose range begins with 1.
     repetitions : mapping of str to object, optional
         Where repetitions are too few to rank: ``done``, ``needed``, and ``unranked``, the contenders that they do not
         rank.
@@ -52,14 +50,13 @@ class Headline(NamedTuple):
     title: str = ""
     splits: Mapping[Split, str] = MappingProxyType({})
     rows: tuple[Standing, ...] = ()
-    note: str = ""
     repetitions: Mapping[str, Any] | None = None
     smaller: tuple[str, ...] = ()
 
     def nodes(self) -> list[TerminalNode]:
         """Return it for a terminal: the sentences, then the table."""
         table = [Paragraph(self.title), *self._table()] if self.rows else []
-        below = (*filter(None, [self.note]), *map(markdown, self.smaller))
+        below = tuple(map(markdown, self.smaller))
         return [*map(Paragraph, self.sentences), *table, *([Bullets(below)] if below else [])]
 
     def _table(self) -> list[TerminalNode]:
@@ -110,10 +107,9 @@ def headline_of(analysis: Analysis) -> Headline:
     simulated = ", **simulated data**" if source.simulated else ""
     title = f"{markdown(data.experiment.name)}{at}: {metric_title(source.metric(metric))}{simulated}"
     splits = {one.split: one.split_title for one in leaders}
-    note = FEWER_FIRST if any(one.narrower for one in leaders) else ""
     few = sorted({label for one in leaders if one.too_few for label in one.unranked})
     missing = {"done": leaders[0].repetitions, "needed": FEWEST, "unranked": few} if few else None
-    return Headline(said, title, splits, rows, note, missing, analysis.record.smaller)
+    return Headline(said, title, splits, rows, missing, analysis.record.smaller)
 
 
 def partial(results: StoredResults) -> list[TerminalNode]:

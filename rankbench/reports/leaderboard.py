@@ -29,7 +29,6 @@ from rankbench.reports.over_logs import over_logs
 from rankbench.reports.over_page import tables_over_logs
 from rankbench.reports.recommendation import Recommendation
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
-from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.records import SuiteRecord
 
 PAGE, DETAILS = "leaderboard.md", "details.md"
@@ -114,10 +113,10 @@ def _how_to_read(analysis: Analysis) -> list[Node]:
         return []
     lines = [
         "**rank**: the rank range of a contender, as *1 to 6*; all ranges of a table hold together at 95%. "
-        "Contenders whose ranges do not overlap differ significantly; others may or may not: see the differences. "
-        f"{FEWER_FIRST} A contender with a worse mean may be the best where its differences are less certain. "
-        "An oracle knows the truth, and is no contender for the best. "
-        "Bold: no row of the table, oracles included, is significantly better than this contender.",
+        "Contenders whose ranges do not overlap are in this order; of others see the differences. "
+        "Bold, and a range from 1: it may be the best of the table. "
+        "A contender with a worse mean may be the best where its differences are less certain. "
+        "An oracle knows the truth, and is no contender for the best.",
     ]
     units = dict.fromkeys(source.judged_on for source in kinds if source.test_share is None)
     for unit in units:

@@ -35,7 +35,6 @@ from rankbench.reports.tables import (
     metric_title,
     rank_text,
 )
-from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.records import SourceRecord
 
 MOST_ITEMS = 10
@@ -218,9 +217,8 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
     if units:
         allowance = f"allow for new {joined_words(list(units))}, not only for new repetitions"
     note = (
-        "*Significant*: the contender is better than every other one of the table. Tests of all pairs at once (95%) "
-        f"{allowance}. *Not significant* does not mean equal: the "
-        "data may be too few."
+        f"*The best*: by comparisons with the best (95%), which {allowance}. *Not significant* does not mean equal: "
+        "the data may be too few."
     )
     said = [*(f"{one}." for one in named_otherwise(analysis, "label")), *_judged_by(analysis)]
     return [Grid.from_rows(columns, rows), Paragraph(note), Bullets(tuple(said))]
@@ -280,8 +278,6 @@ def top_items(analysis: Analysis) -> list[Node]:
         more += f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
         items = first_rows(item_table(section.data, runs, split), MOST_ITEMS, "units.csv")
         parts += [Paragraph(f"{_first_item(analysis, section, runs, split)}{more}"), *items]
-        first, low = may_be_first(section.data, runs, split), section.data.values(runs, RANKING[3], split)
-        parts += [Paragraph(FEWER_FIRST)] if first is not None and ((first == 0) & (low == 1)).any() else []
     return parts
 
 
@@ -343,16 +339,15 @@ def _first_item(analysis: Analysis, section: Section, runs: ContenderRuns, split
     best = min(chosen.tolist(), key=lambda i: (-round(float(score[i]), 9), units[i]))
     others = int((score[chosen].round(9) == round(float(score[best]), 9)).sum()) - 1
     has = f"and {count_text(others, 'other')} have" if others else "has"
-    who = f"**{markdown(units[best])}** {has} the highest score of {grouped_digits(len(chosen))} items{named}"
+    name, among = f"**{markdown(units[best])}**", f"of {grouped_digits(len(chosen))} items{named}"
+    who = f"{name} {has} the highest score {among}"
     first = may_be_first(data, runs, split)
     by = f"{markdown(runs.label)}{' without covariates' * _without_covariates(analysis, runs)}"
     if first is not None and np.isnan(first).all():
         return f"By {by}, {who}."
-    near, how = int((low[chosen] == 1).sum()), "95%, all places at once"
-    told = f"{who}; {near} of them may be first"
+    how = "95%, all places at once" if first is None else r"marked \* in the tables; comparisons with the best, 95%"
     if low[best] == high[best] == 1:
-        told = f"{who}, significantly higher than each other one"
-    elif first is not None:
-        near, how = int(first[chosen].sum()), r"marked \* in the tables; comparisons with the best, 95%"
-        told = f"{who}, and alone of them may be first" if near == 1 else f"{who}; {near} of them may be first"
-    return f"By {by}, {told} ({how})."
+        return f"By {by}, {name} is first {among} ({how})."
+    near = int((low[chosen] == 1).sum())
+    alone = near == 1 and low[best] == 1
+    return f"By {by}, {who}{', and alone' if alone else f'; {near}'} of them may be first ({how})."

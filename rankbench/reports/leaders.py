@@ -12,7 +12,7 @@ from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.experiment_data import MatchedRuns
 from rankbench.reports.standings import Standing, best_first
-from rankbench.stats.contrasts import FEWEST, contender_rank_ranges, contenders_that_may_be_best, too_few_to_rank
+from rankbench.stats.contrasts import FEWEST, ranges_from_the_best, too_few_to_rank
 
 MOST_NAMED = 4
 """Contenders that a sentence names; of more it says how many."""
@@ -34,10 +34,8 @@ class Leaders(NamedTuple):
     rows : tuple of Standing
         Contenders with a place, the best mean first; places are among these rows. Oracles and contenders that equal
         another one are not among them.
-    oracles : tuple of str
-        Labels of contenders that know the truth, which others learn.
-    best : frozenset of str
-        Labels of contenders that the best one is among at 95%, by comparisons with the best.
+    only_oracles : bool
+        Every contender knows the truth, which others learn.
     one_draw : bool
         There is one repetition of several that could be drawn: ranks hold for contenders as trained on it.
     size : bool
@@ -51,8 +49,7 @@ class Leaders(NamedTuple):
     split: Split
     split_title: str
     rows: tuple[Standing, ...]
-    oracles: tuple[str, ...] = ()
-    best: frozenset[str] = frozenset()
+    only_oracles: bool = False
     one_draw: bool = False
     size: bool = False
     repetitions: int = FEWEST
@@ -70,8 +67,8 @@ class Leaders(NamedTuple):
 
     @property
     def first(self) -> tuple[Standing, ...]:
-        """Contenders that may be the best: their ranges begin at 1, and no comparison with the best leaves them out."""
-        return tuple(row for row in self.rows if row.rank_low == 1 and row.contender in self.best)
+        """Contenders that may be the best: the best one is among them at 95%."""
+        return tuple(row for row in self.rows if row.rank_low == 1)
 
     @property
     def level(self) -> tuple[Standing, ...]:
@@ -84,24 +81,14 @@ class Leaders(NamedTuple):
         return len(self.first) > 1 and {*self.first} <= {*self.level}
 
     @property
-    def narrower(self) -> bool:
-        """True if comparisons with the best exclude a contender whose range begins at 1."""
-        return any(row.rank_low == 1 and row.contender not in self.best for row in self.rows)
-
-    @property
-    def only_oracles(self) -> bool:
-        """True if every contender knows the truth."""
-        return bool(self.oracles) and not self.best
-
-    @property
     def sure(self) -> bool:
-        """True if one contender is significantly better than every other one, for other repetitions too."""
+        """True if one contender alone may be the best, for other repetitions too."""
         return self.ahead and not self.one_draw
 
     @property
     def ahead(self) -> bool:
-        """True if one contender is significantly better than every other one, as it was trained here."""
-        return len(self.rows) > 1 and self.rows[0].rank_high == 1 and len(self.first) == 1
+        """True if one contender alone may be the best, as it was trained here."""
+        return len(self.rows) > 1 and len(self.first) == 1
 
 
 def leaders_of(section: Section) -> list[Leaders]:
@@ -122,17 +109,14 @@ def _leaders(section: Section, matched: MatchedRuns, split: Split) -> Leaders:
     known = [runs for runs in matched.compared if by_label[runs.label].oracle]
     contenders = [runs for runs in matched.compared if runs not in known and matched.same_as(runs) is None]
     rows = [by_label[runs.label] for runs in contenders]
-    best = [runs.label for runs in contenders]
-    if len(contenders) > 1 and rows[0].rank_low is not None:
+    if known and len(contenders) > 1 and rows[0].rank_low is not None:
+        # An oracle takes no place from the others.
         sample, maximize = (
             data.sample(contenders, metric, split, matched.repetitions),
             source.direction(metric) == "maximize",
         )
-        best = list(compress(best, contenders_that_may_be_best(sample, maximize=maximize)))
-        if known:
-            # An oracle takes no place from the others.
-            places = zip(rows, contender_rank_ranges(sample, maximize=maximize), strict=True)
-            rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
+        places = zip(rows, ranges_from_the_best(sample, maximize=maximize), strict=True)
+        rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
     ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
     unranked = frozenset[str]()
     if not source.fixed(split):
@@ -141,13 +125,13 @@ def _leaders(section: Section, matched: MatchedRuns, split: Split) -> Leaders:
     whole = source.pool is not None and matched.n >= source.pool
     one_draw = len(matched.repetitions) == 1 and bool(source.counts) and not whole
     return Leaders(
-        matched.n, split, source.short(split), ranked, tuple(runs.label for runs in known), frozenset(best), one_draw,
+        matched.n, split, source.short(split), ranked, bool(known) and not contenders, one_draw,
         not source.metric(metric).quality, len(matched.repetitions), unranked,
     )  # fmt: skip
 
 
 def said_of_leaders(found: Leaders) -> str:
-    """Return which contender is significantly better than which, in Markdown, without a period."""
+    """Return which contenders may be the best, in Markdown, without a period."""
     rows, first = found.rows, found.first
     if not rows:
         if found.size:
@@ -156,12 +140,11 @@ def said_of_leaders(found: Leaders) -> str:
             return "no contender is called the best: every contender is an oracle"
         return found.too_few or "no contender is ranked: there are no intervals"
     best, others, rest = f"**{markdown(rows[0].contender)}**", len(rows) - 1, len(rows) - len(first)
-    each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
     if not others:
         return f"{best} is alone"
     if found.ahead:
         draw = "" if found.sure else " as trained in the one repetition; others may differ"
-        return f"{best} is significantly better than {each}{draw}"
+        return f"{best} is the best of {grouped_digits(len(rows))} contenders with 95% confidence{draw}"
     few = f"; {found.too_few}" if found.too_few else ""
     leading = f"{best} has the best mean"
     if (count := len(found.level)) > 1:
@@ -174,8 +157,6 @@ def said_of_leaders(found: Leaders) -> str:
         none = "the two contenders do not" if others == 1 else f"no two of the {grouped_digits(len(rows))} contenders"
         return f"{leading}; {none} differ significantly"
     trained = " as trained in the one repetition" if found.one_draw else ""
-    if len(first) == 1 and count == 1:
-        return f"{best} is the best of {grouped_digits(len(rows))} contenders{trained}{few}"
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
     near = f"{leading}; {len(first)} of {grouped_digits(len(rows))} contenders may be the best"
     if found.tied:
@@ -197,7 +178,7 @@ def are(count: int) -> str:
 
 
 def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
-    """Return the best contender with its mean, and whether it is significantly the best, in Markdown."""
+    """Return the contender of the best mean with it, and whether it is the best, in Markdown."""
     if leaders.size:
         return "—", "none: the metric is a size"
     if not leaders.rows:
@@ -207,13 +188,11 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
     name = markdown(row.contender)
     mean = f"{f'**{name}**' if leaders.sure else name} {mean_text(row.mean)}"
     if leaders.sure:
-        return mean, f"significant, of {count}"
+        return mean, f"the best of {count}"
     if leaders.ahead:
-        return mean, f"significant as trained in the one repetition, of {count}; not known for others"
+        return mean, f"the best of {count} as trained in the one repetition; not known for others"
     if leaders.too_few and len(leaders.rows) > 1:
         return mean, f"unknown: {leaders.too_few}"
-    if len(leaders.rows) > 1 and len(leaders.first) == 1:
-        return mean, f"the best of {count}"
     if leaders.tied:
         return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
     near = f"not significant: {len(leaders.first)} of {count} may be the best"

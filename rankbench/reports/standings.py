@@ -19,7 +19,7 @@ from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, MatchedRuns
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import AllPairs, ArmContrast, rounding
-from rankbench.stats.contrasts import contender_rank_ranges, contrasts, contrasts_over_draws, within_range
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws, ranges_from_the_best, within_range
 from rankbench.stats.multiple_tests import holm
 from rankbench.stats.simultaneous import p_values
 
@@ -151,7 +151,7 @@ class _Table(NamedTuple):
         if sample.alike or not self.data.source.metric(self.metric).quality:
             return  # there are no intervals, or no better values
         maximize = self.data.source.direction(self.metric) == "maximize"
-        ranges = contender_rank_ranges(sample, maximize=maximize)
+        ranges = ranges_from_the_best(sample, maximize=maximize)
         by_label = {runs.label: pair for runs, pair in zip(distinct, ranges, strict=True)}
         for runs in self.matched.compared:
             low, high = by_label[(self.matched.same_as(runs) or runs).label]

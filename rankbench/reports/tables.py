@@ -25,7 +25,6 @@ from rankbench.interfaces.metric import Metric
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, MatchedRuns
 from rankbench.reports.standings import Standing, best_first
-from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.records import SourceRecord
 
 MOST_ROWS = 20
@@ -161,7 +160,7 @@ def ranking_tables(data: ExperimentData, matched: MatchedRuns) -> list[Node]:
         for runs in done[:1]:
             parts.append(Paragraph(f"{_title(data, matched, split)}, **{markdown(runs.label)}**"))
             parts += first_rows(item_table(data, runs, split), MOST_ROWS, "units.csv", data.experiment.name, split)
-        marks = rf"\*: may be first, by comparisons with the best (95%). {FEWER_FIRST}"
+        marks = r"\*: may be first, by comparisons with the best (95%)."
         lines = [marks] * (MAY_BE_FIRST in data.metrics)
         lines += [
             f"**{markdown(runs.label)}**: {note}"

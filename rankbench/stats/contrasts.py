@@ -8,20 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.stats.best import best_of_arms
+from rankbench.stats.best import best_of_arms, ranges_from_first
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import AllPairs, Contrasts, VarianceSources, contrasts_of, rounding
 from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
 FEWEST = 4
 """Fewer units than this do not show how large a share of several variances is theirs."""
-
-
-FEWER_FIRST = (
-    "Rank ranges answer for all pairs at once; comparisons with the best answer a narrower question, and can exclude "
-    "some whose range begins with 1."
-)
-"""Why fewer may be the best than have a rank range from 1."""
 
 
 def too_few(draws: int) -> bool:
@@ -337,15 +330,27 @@ def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: flo
     return rank_ranges_of_signs(signs if maximize else -signs, arms)
 
 
-def contenders_that_may_be_best(sample: Crossed, *, maximize: bool = False, level: float = 0.95) -> NDArray[np.bool_]:
-    """Return which of C contenders may be the best, shape (C,): the best is among them with probability `level`.
+def ranges_from_the_best(sample: Crossed, *, maximize: bool = False) -> NDArray[np.int64]:
+    """Return the ranges of `contender_rank_ranges`, shape (C, 2), from 1 where a contender may be the best.
 
-    Parameters are those of `contender_rank_ranges`; see `rankbench.stats.best`.
+    See `rankbench.stats.best.ranges_from_first`.
+    """
+    low, high = contender_rank_ranges(sample, maximize=maximize).T
+    first = contenders_that_may_be_best(sample, maximize=maximize, possible=low == 1)
+    return np.stack(ranges_from_first(low, high, first), axis=1)
+
+
+def contenders_that_may_be_best(
+    sample: Crossed, *, maximize: bool = False, possible: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Return which of C contenders may be the best, shape (C,): the best is among them with probability 95%.
+
+    Parameters are those of `contender_rank_ranges` and `rankbench.stats.best.possible_best`.
     """
     sign = 1.0 if maximize else -1.0
     replicates = sample.replicates if len(sample.queries) > 1 else sample.draw_replicates
     paired = studentized_contrasts(sample, AllPairs(len(sample.mean)))
-    return best_of_arms(sign * sample.mean, sign * replicates, paired, level=level)
+    return best_of_arms(sign * sample.mean, sign * replicates, paired, possible=possible)
 
 
 def rank_ranges_of_signs(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:

@@ -20,13 +20,10 @@ from rankbench.interfaces.cell import CellResult
 from rankbench.plugin import manager
 from rankbench.reports import claims_section
 from rankbench.reports.claims_section import _interval
-from rankbench.reports.document import Bullets, Paragraph
-from rankbench.reports.headline import Headline
 from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.results import report
 from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.reports.tables import difference_verdict
-from rankbench.stats.contrasts import FEWER_FIRST
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import read_suite
 
@@ -36,9 +33,8 @@ def row(label: str, mean: float, low: int, high: int) -> Standing:
     return Standing("e", "d", False, 10, label, label, "ndcg", "minimize", "design", **own)  # type: ignore[arg-type]
 
 
-def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str] = frozenset()) -> Leaders:
-    best = frozenset({*"abcd", "a, b"} - out)
-    return Leaders(10, "design", "queries", rows, best=best, repetitions=2, unranked=few)
+def found(*rows: Standing, few: frozenset[str] = frozenset()) -> Leaders:
+    return Leaders(10, "design", "queries", rows, repetitions=2, unranked=few)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,7 @@ def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str
     [
         (
             found(row("a", 0.1, 1, 1), row("b", 0.2, 2, 2)),
-            "**a** is significantly better than the other one",
+            "**a** is the best of 2 contenders with 95% confidence",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2)),
@@ -57,12 +53,8 @@ def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str
             "**a** has the best mean; 2 of 3 contenders may be the best (a, b); 1 other is",
         ),
         (
-            found(row("a", 0.1, 1, 2), row("b", 0.2, 2, 3), row("c", 0.3, 2, 3)),
-            "**a** is the best of 3 contenders",
-        ),
-        (
-            found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3), out=frozenset("bc")),
-            "**a** is the best of 3 contenders",
+            found(row("a", 0.1, 1, 1), row("b", 0.2, 2, 3), row("c", 0.3, 2, 3)),
+            "**a** is the best of 3 contenders with 95% confidence",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.1, 1, 2), row("c", 0.3, 3, 3)),
@@ -90,12 +82,8 @@ def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str
         ),
         (found(), "no contender is ranked: there are no intervals"),
         (
-            Leaders(10, "design", "queries", (), oracles=("truth",)),
+            Leaders(10, "design", "queries", (), only_oracles=True),
             "no contender is called the best: every contender is an oracle",
-        ),
-        (
-            Leaders(10, "design", "queries", (), oracles=("truth",), best=frozenset("a")),
-            "no contender is ranked: there are no intervals",
         ),
         (found(row("a", 0.1, 1, 1)), "**a** is alone"),
         (
@@ -116,24 +104,13 @@ def found(*rows: Standing, out: frozenset[str] = frozenset(), few: frozenset[str
 )
 def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None:
     assert said_of_leaders(leaders).startswith(said)
-    assert leaders.sure is ("is significantly better" in said)
+    assert leaders.sure is ("is the best of" in said)
 
 
 def test_the_only_contender_that_may_be_the_best_is_no_tie() -> None:
-    rows = row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3)
-    assert best_and_verdict(found(*rows, out=frozenset("bc")))[1] == "the best of 3"
-    assert best_and_verdict(found(*rows, out=frozenset("c")))[1] == "not significant: 2 of 3 may be the best"
-
-
-def test_ranks_from_1_beside_fewer_that_may_be_the_best_are_explained(tmp_path: Path) -> None:
-    rows = row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 2, 3)
-    assert not found(*rows).narrower
-    assert not found(*rows, out=frozenset("c")).narrower
-    assert found(*rows, out=frozenset("b")).narrower
-    synthetic.page(tmp_path, synthetic.small())
-    assert FEWER_FIRST in synthetic.both_pages(tmp_path).split("## Words of the tables")[1]
-    said, *_, below = Headline(("a",), "title", {"design": "queries"}, rows, FEWER_FIRST).nodes()
-    assert (said, below) == (Paragraph("a"), Bullets((FEWER_FIRST,)))
+    best, last = row("a", 0.1, 1, 1), row("c", 0.3, 2, 3)
+    assert best_and_verdict(found(best, row("b", 0.2, 2, 3), last))[1] == "the best of 3"
+    assert best_and_verdict(found(best, row("b", 0.2, 1, 3), last))[1] == "not significant: 2 of 3 may be the best"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +135,7 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     assert [one.rows[0].contender for one in known] == ["good"] * 2
     # Among those that are measured its place is the first: the oracle takes none.
     assert [(one.rows[0].rank_low, one.rows[0].rank_high, one.sure) for one in known] == [(1, 1, True)] * 2
-    assert [one.oracles for one in known] == [("truth",)] * 2
+    assert not any(one.only_oracles for one in known)
     (table,) = [row for row in report(tmp_path / "known").headline.rows if row.oracle and row.split == "design"]
     assert (table.contender, table.shown) == ("truth", "truth (oracle)")
     board = pl.read_csv(tmp_path / "known" / "leaderboard.csv")
@@ -166,7 +143,7 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     text = synthetic.both_pages(tmp_path / "known")
     # Marked where it is ranked, and not in bold.
     assert "| 1 | truth (oracle) |" in text
-    assert "**good** is significantly better than the other one." in text
+    assert "**good** is the best of 2 contenders with 95% confidence." in text
     assert " An oracle knows the truth, and is no contender for the best." in text
 
 
@@ -186,7 +163,8 @@ def test_one_draw_makes_nobody_the_best(tmp_path: Path, repetitions: int) -> Non
     assert [one.ahead for one in found] == [True] * 2
     assert [one.sure for one in found] == [repetitions == 8] * 2
     other = " as trained in the one repetition; others may differ" * (repetitions == 1)
-    assert {said_of_leaders(one) for one in found} == {f"**good** is significantly better than the other one{other}"}
+    said = f"**good** is the best of 2 contenders with 95% confidence{other}"
+    assert {said_of_leaders(one) for one in found} == {said}
     report(tmp_path)
     text = synthetic.both_pages(tmp_path)
     assert ("not known for others" in text) is (repetitions == 1)
@@ -257,7 +235,7 @@ def test_the_first_screen_names_experiments_that_do_not_confirm_the_best(tmp_pat
     report(synthetic.write(tmp_path, plans, {"heldout": 30}))
     text = (tmp_path / "leaderboard.md").read_text()
     assert text.count("not confirmed") == 1
-    assert "the other 2 (not confirmed by `b`, see *Each experiment*)." in text
+    assert "3 contenders with 95% confidence (not confirmed by `b`, see *Each experiment*)." in text
 
 
 def test_contenders_are_the_same_elsewhere_by_their_specs_not_by_their_labels(tmp_path: Path) -> None:

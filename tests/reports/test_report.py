@@ -110,7 +110,7 @@ def test_a_ranking_of_items_is_said_first(tmp_path: Path) -> None:
     ("least", "said"),
     [
         (10, "**b** has the highest score of 3 items with at least 10 judgments; 2 of them may be first"),
-        (30, "**c** has the highest score of 2 items with at least 30 judgments; 1 of them may be first"),
+        (30, "**c** has the highest score of 2 items with at least 30 judgments, and alone of them may be first"),
         (0, "**a** has the highest score of 4 items; 3 of them may be first"),
         (1000, "**a** has the highest score of 4 items; 3 of them may be first"),
     ],
@@ -127,6 +127,9 @@ def test_items_of_one_score_are_first_together(tmp_path: Path) -> None:
     found = four_items(tmp_path, 0, (1, 1, 1, 0), (3, 3, 3, 0))
     said = "By one, **a** and 2 others have the highest score of 4 items; 3 of them may be first"
     assert found.headline.sentences[0].startswith(said)
+
+
+MARKED = r"(marked \* in the tables; comparisons with the best, 95%)"
 
 
 def four_items(
@@ -148,27 +151,34 @@ def four_items(
 
 
 @pytest.mark.parametrize(
-    ("first", "said", "marked"),
+    ("first", "said", "low", "high"),
     [
-        ((1, 1, 0, 0), r"; 2 of them may be first (marked \* in the tables; comparisons with the best, 95%)", "ab"),
         (
-            (0, 1, 0, 0),
-            r", and alone of them may be first (marked \* in the tables; comparisons with the best, 95%)",
-            "b",
+            (1, 1, 0, 0),
+            f"has the highest score of 4 items; 2 of them may be first {MARKED}",
+            [1, 1, 2, 4],
+            [4, 2, 3, 4],
         ),
-        ((math.nan,) * 4, "", ""),
+        ((1, 0, 0, 0), f"is first of 4 items {MARKED}", [1, 2, 2, 4], [1, 2, 3, 4]),
+        ((math.nan,) * 4, "has the highest score of 4 items", [1, 1, 1, 4], [4, 2, 3, 4]),
     ],
 )
-def test_items_that_may_be_first_are_marked(tmp_path: Path, first: tuple[float, ...], said: str, marked: str) -> None:
-    """Comparisons with the best decide, and nothing is said without intervals."""
+def test_ranges_begin_with_1_for_items_that_may_be_first(
+    tmp_path: Path, first: tuple[float, ...], said: str, low: list[int], high: list[int]
+) -> None:
+    """Comparisons with the best decide, and nothing is said without intervals. Stored ranges stay."""
     found = four_items(tmp_path, 0, first)
-    assert found.headline.sentences == (f"By one, **a** has the highest score of 4 items{said}.",)
+    assert found.headline.sentences == (f"By one, **a** {said}.",)
     page = (tmp_path / "leaderboard.md").read_text()
-    assert re.findall(r"^\| (\w) \| [^|]+ \| [^|]+ \| 1 to \d \* \|", page, re.M) == [*marked]
-    assert page.count("can exclude some whose range begins with 1") == bool(marked)
+    marked = [item for item, one in zip("abcd", first, strict=True) if one == 1]
+    assert re.findall(r"^\| (\w) \| [^|]+ \| [^|]+ \| 1(?: to \d)? \* \|", page, re.M) == marked
+    units = pl.read_csv(tmp_path / "units.csv")
+    assert [units.filter(metric=f"rank-{end}")["value"].to_list() for end in ("low", "high")] == [low, high]
+    stored = pl.read_parquet(tmp_path / "results.parquet").filter(metric="rank-low")
+    assert stored["values"].item().to_list() == [1, 1, 1, 4]
     with open_results(tmp_path) as results:
         drawing = Dots().drawing(Figure(kind="dots", file="items"), SampledResults(*experiment_data_of(results)))
-    assert [dot.row for dot in drawing.plots[0][0].dots if " *," in dot.note] == [*marked]
+    assert [dot.row for dot in drawing.plots[0][0].dots if " *," in dot.note] == marked
     assert drawing.bands.endswith("*: may be first")
 
 

@@ -47,7 +47,7 @@ def test_a_run_ends_with_its_table_and_who_is_best(tmp_path: Path, width: int) -
     assert [word for word in folded if not word[0].isdigit()] == long.split()
     words = " ".join(" ".join(lines).split())
     assert "e, n = 200,000: ndcg loss, less is better" in words
-    assert "is significantly better than the other one." in words
+    assert "is the best of 2 contenders with 95% confidence." in words
 
 
 @pytest.mark.full
