@@ -277,6 +277,7 @@ def report(
     figures: Path | str | None = None,
     bib: Path | str | None = None,
     trec: Path | str | None = None,
+    title: str = "",
 ) -> Results:
     """Make leaderboard and figures again, from the stored rows alone.
 
@@ -289,13 +290,15 @@ def report(
     latex, figures, bib, trec : path, optional
         Files for a paper, see `rankbench.reports.results.PaperFiles`: folders of tables, of figures, and of TREC runs;
         ``bib`` is a file.
+    title : str
+        Of the published page; that of the suite by default.
 
     Raises
     ------
     StoreError
         The folder holds no results of a run, or TREC runs cannot be made of them.
     """
-    return make_report(directory, out, PaperFiles(latex, figures, bib, trec))
+    return make_report(directory, out, PaperFiles(latex, figures, bib, trec), title)
 
 
 def verify(

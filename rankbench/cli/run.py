@@ -11,6 +11,7 @@ import polars as pl
 from rich.console import Console
 
 from rankbench import api
+from rankbench.cli.forms import title_option
 from rankbench.cli.help import FILTER, READING, SectionedCommand
 from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
 from rankbench.cli.question_options import question_options
@@ -210,9 +211,12 @@ def _parts(made: Planned, contenders: pl.DataFrame, cost: Estimate) -> Iterator[
 )
 @click.option("--trec", type=click.Path(file_okay=False), help="Write scores of items as TREC runs into this folder.")
 @click.option("--split", type=click.Choice(["held-out", "design"]), help="With --latex: tables of these units alone.")
+@title_option
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
-def report(directory: Path, out: Path | None, verbose: bool, split: str | None, **paper: str | None) -> Answer:
+def report(
+    directory: Path, out: Path | None, verbose: bool, title: str, split: str | None, **paper: str | None
+) -> Answer:
     """Make leaderboards and figures again from stored rows, and publish them.
 
     Everything comes from the journal of the run in DIRECTORY, which may still be going on, or from the rows of a
@@ -222,7 +226,7 @@ def report(directory: Path, out: Path | None, verbose: bool, split: str | None, 
     """
     chosen: Split | None = "heldout" if split == "held-out" else "design" if split else None
     with heartbeat(f"report of {directory}"):
-        made = write(directory, out, PaperFiles(**paper, split=chosen))
+        made = write(directory, out, PaperFiles(**paper, split=chosen), title)
     files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]
     record = {"files": files, **made.headline.as_dict(), "notices": notices}
     return Answer(record, tables=files, notices=made.notices, verbose=verbose)

@@ -17,7 +17,7 @@ from rich.text import Text
 from rankbench.core.system import FACTS, replace_file
 from rankbench.core.text import count_text, one_line
 from rankbench.drawing.looks import ON_PAPER
-from rankbench.errors import StoreError, option
+from rankbench.errors import SpecError, StoreError, option
 from rankbench.html.page import WEB_PAGE
 from rankbench.interfaces.cell import FAILURES, Split
 from rankbench.reports.claims_section import claims_in_short, contrast_rows
@@ -156,7 +156,9 @@ class PaperFiles:
         return found | ({Path(self.bib): bibliography(pages.analysis).encode()} if self.bib else {})
 
 
-def report(directory: Path | str, out: Path | str | None = None, paper: PaperFiles = PaperFiles()) -> Results:
+def report(
+    directory: Path | str, out: Path | str | None = None, paper: PaperFiles = PaperFiles(), title: str = ""
+) -> Results:
     """Write the report of a run; the same results give the same bytes.
 
     Each file is replaced whole or not at all. Figures (``*.svg``, ``*.png`` and ``*.csv``) in the
@@ -171,6 +173,8 @@ def report(directory: Path | str, out: Path | str | None = None, paper: PaperFil
         A published folder is published again where it stands.
     paper : PaperFiles, optional
         Files for a paper, which are written too.
+    title : str
+        Of the published page, and of its rows; that of the suite by default.
 
     Returns
     -------
@@ -181,10 +185,16 @@ def report(directory: Path | str, out: Path | str | None = None, paper: PaperFil
     StoreError
         No results, damaged ones, or a journal that no run has planned anything in; or the
         files cannot be written.
+    SpecError
+        A title for the page of a run, whose journal stays.
     """
     folder = Path(directory)
     of_run = (folder / FILE).exists()
+    if title and of_run and out is None:
+        raise SpecError(f"{option('title')} is stored with published rows: give {option('out')} too")
     with open_results(folder) as results:
+        if title and (suite := results.contents.suite):
+            results.contents.suite = json.dumps({**json.loads(suite), "title": title}, sort_keys=True)
         pages, rows = pages_of(results), results_frame(results)
         analysis, headline = pages.analysis, headline_of(pages.analysis)
         if out is not None or not of_run:

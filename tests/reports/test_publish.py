@@ -13,12 +13,13 @@ import published
 import pytest
 import synthetic
 
-from rankbench.errors import RankbenchError, StoreError
+from rankbench.errors import RankbenchError, SpecError, StoreError
 from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
 from rankbench.reports import results as publishing
 from rankbench.reports.figures import FIGURE_COLUMNS, figure_csv
 from rankbench.reports.render import pages_of
 from rankbench.reports.results import report
+from rankbench.reports.verify import verify_files
 from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, published_rows, read_digests, sha256
 from rankbench.tracking.compare import compare_results
@@ -68,6 +69,20 @@ def test_a_report_from_rows_is_that_from_the_journal(tmp_path: Path) -> None:
     assert contents(again) == rows
     report(out)  # published again where it stands
     assert contents(out) == rows
+
+
+def test_a_published_page_has_a_title_of_its_own(tmp_path: Path) -> None:
+    """It is stored with the rows, so that pages that are made again have it; the journal stays."""
+    run, out = ended(tmp_path / "run"), tmp_path / "out"
+    stored = (run / "journal.sqlite").read_bytes()
+    report(run, out, title="My <board>")
+    assert (out / "leaderboard.md").read_text().startswith("# My &lt;board&gt;\n")
+    assert {one.file for one in verify_files(out).differences} == {"run.json"}  # a stub here
+    report(out)
+    assert (out / "leaderboard.md").read_text().startswith("# My &lt;board&gt;\n")
+    with pytest.raises(SpecError, match="title= is stored with published rows: give out= too"):
+        report(run, title="My board")
+    assert (run / "journal.sqlite").read_bytes() == stored
 
 
 def test_digests_are_those_of_the_files(tmp_path: Path) -> None:
