@@ -243,6 +243,21 @@ def test_panels_and_two_against_each_other_say_where_there_is_no_interval(
     ]
 
 
+@pytest.mark.parametrize(("rows", "cards"), [(14, True), (15, False)])
+def test_a_phone_shows_the_rows_of_a_small_table_as_cards(
+    opened: Callable[..., Any], tmp_path: Path, rows: int, cards: bool
+) -> None:
+    """As the tests of an audit; the column of its marks has no title."""
+    columns = ["", "probe", "finding", "option"]
+    cells = ["x", "without-judge", "judge 15 votes unlike the others " * 4, "--without-judge 15 --without 'PaLM 2'"]
+    path = tmp_path / "page.html"
+    path.write_bytes(page_bytes(Page("Title", "", [SortedTable("a", "Tests", columns, [cells] * rows)])))
+    table = opened(path, 390).locator("table.data")
+    titles = table.locator("tbody tr").first.locator("td").evaluate_all("all => all.map(one => one.dataset.title)")
+    assert titles == (columns if cards else [None] * 4)
+    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth") is cards
+
+
 def test_numbers_are_copied_as_numbers(opened: Callable[..., Any], tmp_path: Path) -> None:
     cells = [["1,234,567", "< 1e-6", "not determined", "1,2"], ["-0.5", "0.25", "", "b"]]
     table = SortedTable("a", "Rows", ["n", "p", "upper", "name"], cells, numeric=(0, 1, 2))

@@ -378,8 +378,9 @@
     enhance(table, table.closest(".wide").getAttribute("aria-label"));
   }
 
-  // On a phone the cells of a wide row stand below one another, each with its column's title.
-  for (const table of document.querySelectorAll(".wide > table:not(.data):has(th:nth-child(4))")) {
+  // On a phone the cells of a wide row stand below one another, each with its column's title; long tables scroll.
+  for (const table of document.querySelectorAll(".wide > table:has(th:nth-child(4)):not(:has([data-more]))")) {
+    if (table.matches(".data") && table.tBodies[0].rows.length >= FEW_ROWS) continue;
     const titles = texts(table.tHead.rows[0]);
     table.classList.add("stacked");
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, at) => { cell.dataset.title = titles[at]; });
