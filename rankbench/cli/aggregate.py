@@ -165,8 +165,8 @@ def rank(
 
     SCORES is a table of systems by tasks, with or without seeds: a row a cell, a row a system, or a row a task. With
     --qrels it is TREC runs, whose topics are the tasks. Rank ranges hold for all systems together at 95%; systems of
-    tier 1 are not significantly different from the first. P(first) is the share of resamples of tasks (and seeds) in
-    which a system is first.
+    tier 1 are not significantly different from the first. "First in" is the share of resamples of tasks (and
+    seeds) in which a system is first.
     """
     if per_task and options["between"]:
         raise SpecError("--per-task shows the scores of all systems: leave --between out")

@@ -307,7 +307,7 @@ def systems_answer(found: ScoreRanking) -> Answer:
     first, *others = found.table.partition_by("method", maintain_order=True)
     alone = first.height == 1
     columns = ["system", first["method"][0], "95% interval"]
-    columns = columns if alone else ["rank", "tier", *columns, "P(first)", f"P(top {found.facts['top_k']})"]
+    columns = columns if alone else ["rank", "tier", *columns, "first in", f"top {found.facts['top_k']} in"]
     columns += [other["method"][0] for other in others]
     by_name = [{row["system"]: row for row in other.iter_rows(named=True)} for other in others]
     decimals = decimals_of(first.to_dicts())
@@ -316,7 +316,7 @@ def systems_answer(found: ScoreRanking) -> Answer:
         interval = "" if row["lower"] is None else interval_cell(row, decimals)
         cells = [row["system"], decimal_text(row["score"], decimals), interval]
         cells = (
-            cells if alone else [_rank(row), str(row["tier"]), *cells, f"{row['p_first']:.2f}", f"{row['p_top_k']:.2f}"]
+            cells if alone else [_rank(row), str(row["tier"]), *cells, f"{row['p_first']:.0%}", f"{row['p_top_k']:.0%}"]
         )
         rows.append([*cells, *(_rank(other[row["system"]]) for other in by_name)])
     others_by = f" Last columns: ranks by {' and '.join(columns[7:])}." * bool(others)

@@ -34,7 +34,7 @@ class SystemsQuestion(QuestionRecord):
     """Difference of two systems chosen beforehand: interval, p-value, and tasks that tell them apart at 80% power."""
 
     top: Annotated[int, Field(ge=1), Offered()] = 3
-    """k of P(top k)."""
+    """k of the column 'top k in'."""
 
     replicates: Annotated[int, Field(ge=2, le=100_000), Offered()] = RESAMPLES_OF_SCORES
     """Resamples."""

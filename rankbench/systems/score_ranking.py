@@ -159,7 +159,7 @@ def rank_scores(
     without : sequence of str
         Tasks and systems that are left out, such as the column of an average.
     top : int
-        k of P(top k).
+        k of "top k in".
     replicates, seed : int
         Resamples, and their seed.
     columns, words, reading
@@ -232,7 +232,7 @@ def ranked_scores(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> S
     if not alone:
         notes += _by_ranks(whole, known=known, **drawn)
         parts = parts_drawn(whole)
-        notes.append(f"P(first) and P(top {k}) are shares of resamples ({parts}), not probabilities of being the best")
+        notes.append(f"first in, top {k} in: shares of resamples ({parts}), not probabilities of being the best")
     tables = [
         system_table(method, whole.systems, ranking, less=_less(method, whole))
         for method, ranking in zip(asked, ranked, strict=True)

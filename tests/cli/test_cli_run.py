@@ -203,7 +203,7 @@ def test_the_terminal_has_methods_side_by_side(table: Path) -> None:
     said, _, header, first, *_ = found.stdout.splitlines()
     assert said == "=m2 is first of 3 systems: 40 tasks leave no other open (95%)."
     assert header.split("  ")[0] == "rank"
-    assert all(word in header for word in ("tier", "mean-score", "P(first)", "P(top 3)", "mean-rank", "borda-count"))
+    assert all(word in header for word in ("tier", "mean-score", "first in", "top 3 in", "mean-rank", "borda-count"))
     assert "=m2" in first
     assert "note: each cell has one score" in found.stderr
     assert "not probabilities of being the best" in found.stderr
