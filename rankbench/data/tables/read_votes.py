@@ -22,7 +22,7 @@ from rankbench.data.tables.cells import (
 from rankbench.data.tables.codes import refuse_code
 from rankbench.data.tables.doubts import blank_cell, first_cells, missing_steps, number_forms, refuse_grouped
 from rankbench.data.tables.schemas import LEFT_OUT
-from rankbench.data.tables.totals import refuse_vote_totals
+from rankbench.data.tables.vote_doubts import refuse_vote_totals
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
     no_flag,

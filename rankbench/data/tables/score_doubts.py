@@ -14,7 +14,7 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of
 from rankbench.data.tables.codes import code_question, codes_among
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
-from rankbench.data.tables.totals import is_kept, refuse_summary
+from rankbench.data.tables.totals import is_kept, refuse_all, refuse_summary
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -26,6 +26,9 @@ _COMPARED = 1_000
 
 _SMALL = 5.0
 """Times that a score is larger than its standard error."""
+
+_SMALL_TABLE = 10_000
+"""Most cells of a table in which chance may give the sum of a row: of others `refuse_summary` tells."""
 
 _WIDE = 10.0
 """Times the median spread from which a column under a pattern may be no task."""
@@ -179,6 +182,11 @@ def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     by_system = scores.values.transpose(2, 0, 1).reshape(len(scores.systems), -1)
     sides = {"task": (scores.tasks, by_task), "system": (scores.systems, by_system)}
     refuse_codes(raw, reading, sides)
+    if len(scores.seeds) == 1 and scores.values.size <= _SMALL_TABLE:
+        n, m = scores.values.shape[1:]
+        of_cells = {"task": np.repeat(scores.tasks, m), "system": np.tile(scores.systems, n)}
+        long = pl.DataFrame({**of_cells, "value": scores.values[0].ravel()}).drop_nans()
+        refuse_all(reading, long, {role: (role, tuple(reading.all(role))) for role in sides}, ("sum",))
     refuse_index(raw, reading, scores)
     for what, (names, values) in sides.items():
         refuse_summary(reading, what, names, values, lambda name: _leaving((name,)))

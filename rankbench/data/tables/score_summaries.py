@@ -82,8 +82,10 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
             for k in sums.near(at, low, high, how)[:_LOOKED_AT]:
                 block = np.arange(low[k], high[k])
                 block = block[block != at[k]]
-                chance = _chance(values[at[k]], values[block], sums.unit[at[k]], sums.unit[block], how)
+                chance = _chance(values[at[k]], values[block], sums.unit[at[k]], sums.unit[block], how, alone=n == 3)
                 chance /= whole if at[k] in (high[k], low[k] - 1) and {low[k], high[k]} & {0, n} else part
+                if n == 3 and at[k] == 1 and how == "mean" and _alike(values[block], sums.unit[block]):
+                    continue
                 if chance < best and not sums.proportional(at[k]):
                     best, found = chance, Summary(int(at[k]), int(low[k]), int(high[k]), how)
             if found is not None:
@@ -114,7 +116,7 @@ def _blocks(n: int, rows: _Places) -> Iterator[tuple[_Places, _Places, _Places]]
         at, (low, high) = np.repeat(some, of_each), ends.T
         # In regular tables each row is the mean of its neighbors: a row within a block counts if all others are in it.
         inside = (low <= at) & (at < high)
-        good = np.where(inside, (low == 0) & (high == n) & (n > 3), high - low >= 2)
+        good = np.where(inside, (low == 0) & (high == n), high - low >= 2)
         yield at[good], low[good], high[good]
 
 
@@ -164,15 +166,20 @@ class _Sums:
         most, least = (np.where(there, self.some, sign * -np.inf) for sign in (1, -1))
         half, own = (most.max(axis=0) - least.min(axis=0)) / 2, self.half[rows]
         near = np.maximum(self.unit[rows] / 2, 1e-12)
-        logs = np.zeros(len(rows))
+        level = _EVEN * np.abs(np.where(there, self.some, 0.0)).max(axis=1)[rows]
+        of_two = how == "sum" and len(self.some) == 3  # its level is evidence, too
+        logs = np.log(near / np.maximum(level, near)) if of_two else np.zeros(len(rows))
         for j in range(self.some.shape[1]):
             scale = _EVEN * (np.full(len(rows), half[j]) if how == "mean" else own)
             logs += np.where(there[rows, j] & (scale > _MUCH * near), np.log(near / np.maximum(scale, near)), 0.0)
         return np.asarray((own > 0) & (logs < np.log(chance)))
 
     def near(self, at: _Places, low: _Places, high: _Places, how: How) -> _Places:
-        """Return the numbers of the blocks that may be summed up by their rows, by these columns."""
-        left = np.arange(len(at))
+        """Return the numbers of the blocks that may be summed up by their rows, by these columns.
+
+        Blocks that share most columns with their row come first: many share none, in sparse tables.
+        """
+        left, shared = np.arange(len(at)), np.zeros(len(at), np.int64)
         for j in range(self.some.shape[1]):
             one, begin, end = at[left], low[left], high[left]
             inside = (begin <= one) & (one < end)
@@ -183,16 +190,23 @@ class _Sums:
             if how == "mean":
                 total, units = total / np.maximum(count, 1), units / (end - begin - inside)
             allowed = _rounding(self.unit[one] + units) + self.slack[j]
-            left = left[(np.abs(total - own) <= allowed) | ~there | (count == 0)]
+            both = there & (count > 0)
+            shared[left] += both
+            left = left[(np.abs(total - own) <= allowed) | ~both]
             if not len(left):
                 break
-        return left
+        return left[np.argsort(-shared[left], kind="stable")]
 
     def proportional(self, at: int) -> bool:
         """Return whether all rows but `at` are proportional."""
         rows = np.nan_to_num(np.delete(self.some, at, axis=0)[: self.some.shape[1] * 4])
         noise = (max(float(self.unit.max()), 1e-12 * float(np.abs(rows).max())) / 2) * sum(np.sqrt(rows.shape))
         return bool(np.linalg.matrix_rank(rows, tol=noise) < 2)
+
+
+def _alike(two: _Floats, units: _Floats) -> bool:
+    """Return whether two rows differ by one number: so do rows of a regular table, whose middle is their mean."""
+    return bool(np.ptp(two[1] - two[0]) <= 2 * units.sum())
 
 
 def _rounding(unit: _Floats) -> _Floats:
@@ -211,8 +225,11 @@ def _last_digits(numbers: _Floats) -> _Floats:
     return unit
 
 
-def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How) -> float:
-    """Return about the chance that a row is so near to the mean, or the sum, of a block; 1 if it is none."""
+def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How, *, alone: bool) -> float:
+    """Return about the chance that a row is so near to the mean, or the sum, of a block; 1 if it is none.
+
+    `alone`: the table has no other rows.
+    """
     used = ~np.isnan(own) & (~np.isnan(block)).any(axis=0)
     if used.sum() < 2:
         return 1.0
@@ -226,5 +243,8 @@ def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How)
     if (wrong > rounding + 1e-9 * np.abs(value)).any():
         return 1.0
     near, wide = max(float(wrong.max()), unit / 2, 1e-12), _EVEN * wide
+    if how == "sum" and alone:
+        # A sum is above its parts: that its level is right is evidence of one column.
+        wide[0] = max(wide[0], _EVEN * abs(float(own.mean() - np.nanmean(block))))
     share = np.divide(near, wide, out=np.ones_like(wide), where=wide > _MUCH * near)
     return float(np.exp(np.log(share).sum()))
