@@ -1,4 +1,4 @@
-"""Doubts about votes."""
+"""Doubts about votes: what holds of every row of an item, a judge or a weight is asked about, and chance is not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from amounts import trials
 
 from rankbench.data.readings.find import read_table
 from rankbench.errors import Unread
@@ -22,6 +23,43 @@ def asked(columns: Mapping[str, Sequence[object]]) -> str:
     except Unread as error:
         return error.code
     return ""
+
+
+def games(rng: np.random.Generator, rows: int, items: int, spread: float, judges: int = 6) -> dict[str, list[object]]:
+    """Return votes of items with normal strengths; few games, and large spreads, have items that never win."""
+    strength = rng.normal(0, spread, items)
+    sides = np.array([rng.choice(items, 2, replace=False) for _ in range(rows)])
+    left = rng.random(rows) < 1 / (1 + np.exp(np.diff(strength[sides], axis=1)[:, 0]))
+    names = np.array([f"item {k}" for k in range(items)])[sides]
+    return {
+        "left": names[:, 0].tolist(),
+        "right": names[:, 1].tolist(),
+        "winner": np.where(left, names[:, 0], names[:, 1]).tolist(),
+        "judge": [f"judge {k}" for k in rng.integers(0, judges, rows)],
+        "weight": rng.choice([1, 2, 0.5], rows).tolist(),
+        "time": rng.integers(0, max(1, rows // 4), rows).tolist(),
+    }
+
+
+@pytest.mark.parametrize(("rows", "items"), [(12, 5), (30, 8), (60, 6), (200, 30)])
+def test_random_votes_are_read_without_a_question(rows: int, items: int) -> None:
+    """A weak item loses all its games, a judge may always name a strong one: of a hundred logs none is asked about."""
+    rng = np.random.default_rng(rows)
+    found = [asked(games(rng, rows, items, spread)) for spread in (0.5, 1.5, 4.0) for _ in range(trials(60) // 3)]
+    assert found.count("") >= len(found) - 1
+
+
+def test_walkovers_in_the_first_rows_are_none_if_the_item_wins_later() -> None:
+    """First rows suggest what to ask about, and all rows decide."""
+    rng = np.random.default_rng(1)
+    table = games(rng, 400, 20, 1.0, judges=3)
+    won = {name: table[name] for name in ("left", "right", "winner")}
+    walked = [f"item {k}" for k in range(12)]
+    first = {"left": walked, "right": ["nobody"] * 12, "winner": walked}
+    every = {name: [*first[name], *won[name] * 30] for name in won}
+    assert asked(every) == "walkover"
+    later = {"left": ["nobody"], "right": ["item 1"], "winner": ["nobody"]}
+    assert asked({name: [*every[name], *later[name]] for name in every}) == ""
 
 
 @pytest.mark.parametrize("items", [80, 400])

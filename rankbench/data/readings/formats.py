@@ -27,7 +27,7 @@ OF_NESTED = ("_row", "_folder", "_file")
 QUESTIONS = frozenset(
     {
         *("code", "summary", "mirrored", "second-key", "twice", "third", "capitals", "number-form", "self", "index"),
-        *("blank", "alike", "header", "list"),
+        *("blank", "alike", "header", "list", "walkover", "judge", "weight"),
     }
 )
 """Codes of questions about a table that is of a format; others say that it is of none."""

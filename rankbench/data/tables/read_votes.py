@@ -22,7 +22,7 @@ from rankbench.data.tables.cells import (
 from rankbench.data.tables.codes import refuse_code
 from rankbench.data.tables.doubts import blank_cell, first_cells, missing_steps, number_forms, refuse_grouped
 from rankbench.data.tables.schemas import LEFT_OUT
-from rankbench.data.tables.vote_doubts import refuse_vote_totals
+from rankbench.data.tables.vote_doubts import doubt_votes, refuse_vote_totals
 from rankbench.data.tables.vote_outcomes import (
     VoteOutcome,
     no_flag,
@@ -167,6 +167,7 @@ def _read_pairs(votes: VoteSource) -> ReadTable:
         _refuse_sorted_numbers(votes.raw, winner, loser)
         refuse_named_sides(votes.raw, reading)
     votes.counted()
+    doubt_votes(votes)
     tie = reading.one("tie")
     table = replace(votes.table(_pair_columns(votes), votes.out), doubts=partial(votes.refuse_items, votes.out))
     beat = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
@@ -217,6 +218,7 @@ def _read_sides(votes: VoteSource) -> ReadTable:
     items = pl.concat([pairs["left"], pairs["right"]]).unique().sort().to_list()
     votes.refuse_items(pl.col(OUT), items)
     _refuse_mirrored(votes, pairs)
+    doubt_votes(votes)
     decisive = counts["left"] + counts["right"]
     if decisive > 5 and not (counts["left"] and counts["right"]):
         side = votes.sides[0 if counts["left"] else 1]

@@ -1,14 +1,32 @@
-"""Doubts about votes: totals of judges, queries and items."""
+"""Doubts about votes: totals, walkovers, judges who name one item alone, and weights that are the items' own."""
 
 from __future__ import annotations
 
+from math import lgamma, log
+
 import polars as pl
 
+from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import number_of, text_of
 from rankbench.data.tables.doubts import SAMPLED
 from rankbench.data.tables.schemas import GAMES, LEFT_OUT, SHARE
-from rankbench.data.tables.totals import refuse_all, refuse_totals
+from rankbench.data.tables.totals import is_kept, leaving_out, refuse_all, refuse_totals
+from rankbench.data.tables.vote_outcomes import outcome_roles
+from rankbench.data.tables.vote_source import LEAD, OUT, VoteSource
+from rankbench.errors import Unread, option
+from rankbench.interfaces.reading import names_text
 from rankbench.interfaces.table_check import ReadTable
+
+_CHANCE = 0.001
+"""Chance, in one log, below which what its rows have in common is asked about."""
+
+_ONE, _OTHER, _SIGN = "\0one", "\0other", "\0sign"
+
+_SIDED, _VOTES = 0.02, 5
+"""Chance of a side by a coin's throws; fewest rows of a judge, or of an item beside it."""
+
+_LOST = 3
+"""Fewest games of an item that may stand for walkovers."""
 
 
 def refuse_vote_totals(found: ReadTable) -> None:
@@ -48,3 +66,173 @@ def refuse_vote_totals(found: ReadTable) -> None:
         both = pl.concat([beat, lost_to.select("item", "value", "other")])
         sides = ("winner", "loser") if reading.one("loser") else ("left", "right")
         refuse_totals(raw, reading, both.lazy(), {"item": ("item", [reading.one(side) for side in sides])})
+
+
+def doubt_votes(votes: VoteSource) -> None:
+    """Raise a question about walkovers, judges and weights that may be none.
+
+    Most logs show by their first rows that there is nothing to ask; what these rows suggest must hold in all rows.
+
+    Parameters
+    ----------
+    votes : VoteSource
+        With the outcome as a column, unless its columns are winner and loser.
+
+    Raises
+    ------
+    Unread
+    """
+    raw, reading = votes.raw, votes.reading
+    sided, out, tie = not reading.one("loser"), votes.out, reading.one("tie")
+    lead = pl.col(LEAD).sign() if sided else pl.lit(1.0)
+    if tie and not sided:
+        lead = pl.when(number_of(text_of(tie)) == 1).then(0.0).otherwise(1.0)
+    out = pl.col(OUT) if sided else out
+    frame = raw.frame if out is None else raw.frame.filter(~out)
+    one, other = (votes.name(side).cast(pl.String) for side in votes.sides)
+    named = frame.with_columns(one.alias(_ONE), other.alias(_OTHER), lead.alias(_SIGN))
+    with raw.located():
+        for doubt in (_walkover, _one_minded, _own_weights):
+            if doubt(votes, named.head(SAMPLED)) and (asked := doubt(votes, named)):
+                raise asked
+
+
+def _walkover(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
+    """Return a question about the item that lost most games, and all, if no weak item would have these."""
+    raw = votes.raw
+    ways = ((_ONE, _OTHER, 1.0), (_OTHER, _ONE, -1.0))
+    games = pl.concat(rows.select(item=x, won=pl.col(_SIGN) * way, left=pl.lit(way > 0)) for x, _, way in ways)
+    each = raw.collect(games.group_by("item").agg(pl.len(), lost=(pl.col("won") < 0).sum(), left=pl.col("left").sum()))
+    losers = each.filter((pl.col("lost") == pl.col("len")) & (pl.col("len") >= _LOST)).sort("len", "item")
+    if not losers.height or len(each) <= _LOST or is_kept(votes.reading, item := losers["item"][-1]):
+        return None
+    rest = each.filter(pl.col("item") != item)
+    _, count, _, left = losers.row(-1)
+    most, others = rest.select(most=pl.col("len").max(), others=pl.col("len").sum()).row(0)
+    often = rest.filter(pl.col("len") >= min(count, 4))
+    if count >= 2 * _LOST and count >= _LOST * most and others >= _LOST * count:
+        why = "far more than any other has"
+    elif not votes.reading.one("loser") and left in (0, count) and often.height >= _LOST:
+        both = often.select(((pl.col("left") > 0) & (pl.col("left") < pl.col("len"))).all()).item()
+        one_side = f"always in {short_repr(votes.sides[0 if left else 1])}" * (both and 2.0 ** (1 - count) < _SIDED)
+        why = one_side or _one_score(votes, rows, item)
+    else:
+        why = ""
+    if not (why := why or _at_once(votes, rows, item)):
+        return None
+    return Unread(
+        f"{short_repr(item)} lost each of its {count:,} games, {why}: an item, or walkovers?",
+        f"{leaving_out(votes.sides, item)}; {option('columns', names_text({'keep': (item,)}))} ranks it, too",
+        code="walkover",
+        column=votes.sides[0],
+    )
+
+
+def _one_score(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
+    """Return a text if all games of an item on one side have one score, which others with that winner seldom have."""
+    roles = [role for role in outcome_roles(votes.reading) if role != "winner"]
+    names = list(dict.fromkeys(votes.reading.one(role) for role in roles))
+    if not names:
+        return ""
+    score = pl.concat_str([text_of(name) for name in names], separator=", ")
+    mine = (pl.col(_ONE) == item) | (pl.col(_OTHER) == item)
+    cells = votes.raw.collect(rows.select(score=score, sign=_SIGN, mine=mine))
+    own = cells.filter("mine")
+    others = cells.filter(~pl.col("mine") & (pl.col("sign") == own["sign"][0]))["score"]
+    likely = ((others == own["score"][0]).sum() + 1) / (len(others) + 2)
+    seldom = own["score"].n_unique() == 1 and likely ** len(own) < _CHANCE
+    return f"all with {own['score'][0]} in {listed(names)}" if seldom else ""
+
+
+def _at_once(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
+    """Return a text if an item alone has several games in rows of one round: a column's value that many rows share."""
+    schema = votes.raw.schema()
+    names = [name for name, dtype in schema.items() if not dtype.is_nested() and name not in (*votes.sides, LEAD, OUT)]
+    for name in names:
+        pair = pl.concat_list(_ONE, _OTHER)
+        games = rows.select(round=text_of(name), item=pair).explode("item").group_by("round", "item").len()
+        again = votes.raw.collect(
+            games.group_by(mine=pl.col("item") == item).agg(
+                more=pl.col("len").sum() - pl.len(),
+                most=pl.col("len").max(),
+                rows=pl.col("len").sum(),
+                rounds=pl.col("round").n_unique(),
+            )
+        ).sort("mine")
+        (_, _, most, games_of, rounds), (_, more, *_) = again.rows()
+        if most == 1 and more > 1 and games_of >= 6 * rounds:
+            return f"several at one {short_repr(name)}, where no other has two"
+    return ""
+
+
+def _one_minded(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
+    """Return a question about a judge who names one item in each row, which others name less often."""
+    raw, name = votes.raw, votes.reading.one("judge")
+    if not name:
+        return None
+    won = pl.when(pl.col(_SIGN) > 0).then(_ONE).when(pl.col(_SIGN) < 0).then(_OTHER)
+    count = votes.number("count") if votes.reading.one("count") else pl.lit(1.0)
+    said = rows.select(judge=text_of(name), won=won, pair=pl.concat_list(_ONE, _OTHER), votes=count)
+    pairs = pl.col("pair").list.sort().n_unique().alias("pairs")
+    facts = (pl.col("votes").sum(), pl.col("won").first(), pl.col("won").n_unique().alias("kinds"), pairs)
+    each = raw.collect(said.group_by("judge").agg(facts)).filter(pl.col("votes") >= _VOTES)
+    # Who knows one pair alone has one vote, however often.
+    found = each.filter((pl.col("kinds") == 1) & (pl.col("pairs") > 1)).drop_nulls("won").sort("votes", "judge")
+    # Where many do, it is how rows were made: a judge for each item, or for each pair.
+    few = found.tail(1) if len(found) * 3 <= len(each) else found.clear()
+    for judge, times, item, *_ in few.rows():
+        others = said.filter((pl.col("judge") != judge) & pl.col("pair").list.contains(item))
+        by_others = others.select(pl.col("votes").sum(), named=pl.col("votes").filter(pl.col("won") == item).sum())
+        seen, named = raw.collect(by_others).row(0)
+        if seen < _VOTES or ((named + 1) / (seen + 2)) ** times * len(each) > _CHANCE or is_kept(votes.reading, judge):
+            continue
+        columns = votes.reading.all("judge")
+        return Unread(
+            f"the judge {short_repr(judge)} names {short_repr(item)} in each of {times:,.0f} votes, and others in "
+            f"{named:,.0f} of {seen:,.0f}: are these judgments?",
+            f"{leaving_out(columns, judge)}; {option('columns', names_text({'keep': (judge,)}))} counts it, too",
+            code="judge",
+            column=name,
+        )
+    return None
+
+
+def _own_weights(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
+    """Return a question about weights or counts that each item has one of, whatever the vote, as kilograms."""
+    reading = votes.reading
+    won = pl.when(pl.col(_SIGN) >= 0)
+    items = {_ONE: pl.col(_ONE), _OTHER: pl.col(_OTHER)}
+    items |= {"winner": won.then(_ONE).otherwise(_OTHER), "loser": won.then(_OTHER).otherwise(_ONE)}
+    beside = {role: text_of(own) for role in ("query", "judge", "time") if (own := reading.one(role))}
+    for role in ("weight", "count"):
+        if not (name := reading.one(role)) or is_kept(reading, name):
+            continue
+        cells = votes.raw.collect(rows.select(weight=text_of(name), **items, **beside))
+        if any(_set_by(cells, key) for key in beside):
+            continue  # it is a judge's weight, or a query's
+        if key := next((key for key in items if _set_by(cells, key)), ""):
+            which = dict(zip((_ONE, _OTHER), votes.sides, strict=True)).get(key, key)
+            some = cells.group_by(key, maintain_order=True).first().head(3).select(key, "weight").rows()
+            return Unread(
+                f"each item in {short_repr(which)} has one {role} in all its rows ({', '.join(map(' '.join, some))}): "
+                "is it of votes, or of items, as kilograms are?",
+                f"{option('columns', f'{role}=')} counts each row once; "
+                f"{option('columns', names_text({'keep': (name,)}))} says that it is of votes",
+                code="weight",
+                column=name,
+            )
+    return None
+
+
+def _set_by(cells: pl.DataFrame, key: str) -> bool:
+    """Return whether each name has one weight in all its rows, which chance would hardly give.
+
+    Weights stand in the rows in any order: in a few of these orders alone names have one weight each.
+    """
+    each = cells.group_by(key).agg(pl.col("weight").first(), kinds=pl.col("weight").n_unique())
+    if each["kinds"].max() != 1:
+        return False
+    orders = [
+        lgamma(len(x) + 1) - sum(lgamma(n + 1) for n in x["weight"].value_counts()["count"]) for x in (each, cells)
+    ]
+    return orders[0] - orders[1] < log(_CHANCE)

@@ -139,7 +139,10 @@ class VoteSource:
         ]
         sums += [left.sum().alias(f"{OUT}{at}") for at, left in enumerate(gone.values())]
         if weights:
-            sums += [self.number(role).filter(kept).sum().alias(f"{role}_sum") for role in weights]
+            for role in weights:
+                given = self.number(role).filter(kept)
+                ends = {"sum": given.sum(), "low": given.min(), "high": given.max()}
+                sums += [value.alias(f"{role}_{name}") for name, value in ends.items()]
             sums.append(kept.sum().alias("rows"))
         if not sums:
             refuse_odd_time(self.raw, self.reading)
@@ -159,7 +162,9 @@ class VoteSource:
         for role in weights:
             total, name = found.pop(f"{role}_sum"), self.reading.one(role)
             what = f"are {total:,.0f} votes" if role == "count" else f"weigh {total:,.10g}"
-            self.weighed.append(f"{name}: {count_text(rows_kept, 'row')} {what}")
+            low, high = found.pop(f"{role}_low"), found.pop(f"{role}_high")
+            each = f", {low:g} to {high:g} each" if low != high else ""
+            self.weighed.append(f"{name}: {count_text(rows_kept, 'row')} {what}{each}")
         return found
 
     def number(self, role: str) -> pl.Expr:
