@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +15,7 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of
 from rankbench.data.tables.codes import code_question, codes_among
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
-from rankbench.data.tables.totals import is_kept, refuse_all, refuse_summary
+from rankbench.data.tables.totals import is_kept, leaving_out, refuse_all, refuse_summary
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -190,6 +191,8 @@ def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     refuse_index(raw, reading, scores)
     for what, (names, values) in sides.items():
         refuse_summary(reading, what, names, values, lambda name: _leaving((name,)))
+    runs = scores.values.reshape(len(scores.seeds), -1)
+    refuse_summary(reading, "seed", scores.seeds, runs, partial(leaving_out, reading.all("seed")))
 
 
 def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:

@@ -198,25 +198,28 @@ def _one_minded(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
 
 
 def _own_weights(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
-    """Return a question about weights or counts that each item has one of, whatever the vote, as kilograms."""
+    """Return a question about a weight, count or score that each item has one of, as kilograms, or a rating."""
     reading = votes.reading
     won = pl.when(pl.col(_SIGN) >= 0)
     items = {_ONE: pl.col(_ONE), _OTHER: pl.col(_OTHER)}
     items |= {"winner": won.then(_ONE).otherwise(_OTHER), "loser": won.then(_OTHER).otherwise(_ONE)}
     beside = {role: text_of(own) for role in ("query", "judge", "time") if (own := reading.one(role))}
-    for role in ("weight", "count"):
+    keys_of = dict.fromkeys(("weight", "count"), (*items,)) | dict.fromkeys(("left_score", "left_place"), (_ONE,))
+    for role, keys in keys_of.items():
         if not (name := reading.one(role)) or is_kept(reading, name):
             continue
         cells = votes.raw.collect(rows.select(weight=text_of(name), **items, **beside))
         if any(_set_by(cells, key) for key in beside):
             continue  # it is a judge's weight, or a query's
-        if key := next((key for key in items if _set_by(cells, key)), ""):
+        if key := next((key for key in keys if _set_by(cells, key)), ""):
             which = dict(zip((_ONE, _OTHER), votes.sides, strict=True)).get(key, key)
             some = cells.group_by(key, maintain_order=True).first().head(3).select(key, "weight").rows()
+            rated = role.startswith("left_")
+            without = f"{role}=,{role.replace('left', 'right')}=,winner=____" if rated else f"{role}="
             return Unread(
-                f"each item in {short_repr(which)} has one {role} in all its rows ({', '.join(map(' '.join, some))}): "
-                "is it of votes, or of items, as kilograms are?",
-                f"{option('columns', f'{role}=')} counts each row once; "
+                f"each item in {short_repr(which)} has one {short_repr(name)} in all its rows "
+                f"({', '.join(map(' '.join, some))}): is it of votes, or of items, as kilograms and ratings are?",
+                f"{option('columns', without)} {'names who won' if rated else 'counts each row once'}; "
                 f"{option('columns', names_text({'keep': (name,)}))} says that it is of votes",
                 code="weight",
                 column=name,
