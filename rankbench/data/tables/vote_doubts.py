@@ -88,17 +88,25 @@ def doubt_votes(votes: VoteSource) -> None:
     if tie and not sided:
         lead = pl.when(number_of(text_of(tie)) == 1).then(0.0).otherwise(1.0)
     out = pl.col(OUT) if sided else out
-    frame = raw.frame if out is None else raw.frame.filter(~out)
     one, other = (votes.name(side).cast(pl.String) for side in votes.sides)
-    named = frame.with_columns(one.alias(_ONE), other.alias(_OTHER), lead.alias(_SIGN))
+
+    def named(frame: pl.LazyFrame) -> pl.LazyFrame:
+        kept = frame if out is None else frame.filter(~out)
+        return kept.with_columns(one.alias(_ONE), other.alias(_OTHER), lead.alias(_SIGN))
+
+    every, first = named(raw.frame), named(raw.frame.head(SAMPLED))
     with raw.located():
+        few = raw.collect(first.select(_ONE, _OTHER, _SIGN, *sorted(reading.read() & {*raw.schema()}))).lazy()
         for doubt in (_walkover, _one_minded, _own_weights):
-            if doubt(votes, named.head(SAMPLED)) and (asked := doubt(votes, named)):
+            if doubt(votes, few, first) and (asked := doubt(votes, every, every)):
                 raise asked
 
 
-def _walkover(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
-    """Return a question about the item that lost most games, and all, if no weak item would have these."""
+def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unread | None:
+    """Return a question about the item that lost most games, and all, if no weak item would have these.
+
+    Columns that nothing reads stand in `whole` alone.
+    """
     raw = votes.raw
     ways = ((_ONE, _OTHER, 1.0), (_OTHER, _ONE, -1.0))
     games = pl.concat(rows.select(item=x, won=pl.col(_SIGN) * way, left=pl.lit(way > 0)) for x, _, way in ways)
@@ -118,7 +126,7 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
         why = one_side or _one_score(votes, rows, item)
     else:
         why = ""
-    if not (why := why or _at_once(votes, rows, item)):
+    if not (why := why or _at_once(votes, whole, item)):
         return None
     return Unread(
         f"{short_repr(item)} lost each of its {count:,} games, {why}: an item, or walkovers?",
@@ -165,7 +173,7 @@ def _at_once(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
     return ""
 
 
-def _one_minded(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
+def _one_minded(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unread | None:
     """Return a question about a judge who names one item in each row, which others name less often."""
     raw, name = votes.raw, votes.reading.one("judge")
     if not name:
@@ -180,7 +188,7 @@ def _one_minded(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
     found = each.filter((pl.col("kinds") == 1) & (pl.col("pairs") > 1)).drop_nulls("won").sort("votes", "judge")
     # Where many do, it is how rows were made: a judge for each item, or for each pair.
     few = found.tail(1) if len(found) * 3 <= len(each) else found.clear()
-    for judge, times, item, *_ in few.rows():
+    for judge, times, item in few.select("judge", "votes", "won").rows():
         others = said.filter((pl.col("judge") != judge) & pl.col("pair").list.contains(item))
         by_others = others.select(pl.col("votes").sum(), named=pl.col("votes").filter(pl.col("won") == item).sum())
         seen, named = raw.collect(by_others).row(0)
@@ -197,7 +205,7 @@ def _one_minded(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
     return None
 
 
-def _own_weights(votes: VoteSource, rows: pl.LazyFrame) -> Unread | None:
+def _own_weights(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unread | None:
     """Return a question about a weight, count or score that each item has one of, as kilograms, or a rating."""
     reading = votes.reading
     won = pl.when(pl.col(_SIGN) >= 0)
