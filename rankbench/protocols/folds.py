@@ -19,14 +19,15 @@ FOLDS = 5
 INNER = 3
 """Parts within the training part, on which parameters and links are chosen."""
 
-Grouping: TypeAlias = Literal["judge", "pair", "time"]
+Grouping: TypeAlias = Literal["judge", "query", "pair", "time"]
 """Groups of votes that a user may ask to hold out together."""
 
-HeldOut: TypeAlias = Literal["judge", "pair", "time", "vote"]
+HeldOut: TypeAlias = Literal["judge", "query", "pair", "time", "vote"]
 """Groups that can be held out together; single votes, where nothing coarser divides into folds."""
 
 _TOGETHER = {
     "judge": "All votes of a judge are held out together.",
+    "query": "All votes of a query are held out together.",
     "pair": "Votes on one pair of items (and query) are held out together.",
 }
 
@@ -57,8 +58,9 @@ class Cut:
 def grouping_of(votes: Votes, grouping: HeldOut) -> NDArray[np.integer]:
     """Return the group of each vote, shape (n,): all votes of a group are in one fold.
 
-    ``judge``: a judge's votes share that judge's taste. ``pair``: votes on the same pair
-    under the same query share its difficulty. ``time``: the order itself, in the stretches that no repetition cuts.
+    ``judge``: a judge's votes share that judge's taste. ``query``: votes of a query share its outputs, or are one
+    ranking. ``pair``: votes on the same pair under the same query share its difficulty. ``time``: the order itself, in
+    the stretches that no repetition cuts.
 
     Raises
     ------
@@ -67,8 +69,8 @@ def grouping_of(votes: Votes, grouping: HeldOut) -> NDArray[np.integer]:
     """
     if grouping == "vote":
         return votes.numbers
-    if grouping == "pair":
-        return votes.groups
+    if grouping in ("query", "pair"):
+        return votes.queries if grouping == "query" else votes.groups
     known = votes.judges if grouping == "judge" else votes.times
     if known is None:
         what = "who judged" if grouping == "judge" else "when"
@@ -125,11 +127,12 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str,
         if not why and _divides(votes, "judge"):
             return "judge", (_TOGETHER["judge"],)
         notes.append(f"{why or 'Few judges cast a decisive vote'}: folds are not by judge.")
-    if _divides(votes, "pair"):
-        return "pair", (*notes, _TOGETHER["pair"])
-    few = f"fewer than {FOLDS} pairs of items (and query) have a decisive vote"
-    if wanted == "pair":
-        raise SpecError(f"{few}: there are no folds by pair")
+    unit: Literal["query", "pair"] = "query" if wanted == "query" else "pair"
+    if _divides(votes, unit):
+        return unit, (*notes, _TOGETHER[unit])
+    few = f"fewer than {FOLDS} {'queries' if unit == 'query' else 'pairs of items (and query)'} have a decisive vote"
+    if wanted == unit:
+        raise SpecError(f"{few}: there are no folds by {unit}")
     return "vote", (*notes, f"Single votes are held out, as {few}: the same judge is on both sides.")
 
 

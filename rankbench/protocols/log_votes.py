@@ -303,17 +303,17 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     if not winners:
         raise InputError("the ballots say nothing: none of them ranks two items")
     judges = np.repeat(np.arange(len(log.orders), dtype=np.int32), pairs)
-    queries = np.repeat(np.repeat(np.arange(len(log)), log.orders.counts), pairs)
+    queries = np.repeat(np.repeat(np.arange(len(log), dtype=np.int32), log.orders.counts), pairs)
     won, lost = np.concatenate(winners), np.concatenate(losers)
     groups = numbered_groups(queries, won, lost, len(names))
-    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), judges, groups, None)
+    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), judges, groups, None, queries=queries)
 
 
 def _sentence(note: str) -> str:
     return f"{note[:1].upper()}{note[1:]}."
 
 
-_VOTE_COLUMNS = ("winners", "losers", "ties", "weights", "judges", "groups", "times", "rest")
+_VOTE_COLUMNS = ("winners", "losers", "ties", "weights", "judges", "groups", "times", "rest", "queries")
 
 
 def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:

@@ -33,7 +33,7 @@ EXPOSED = (
 class OwnLog(LogProtocol):
     r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
 
-    A fifth of the votes is held out at a time, all votes of a judge (or on a pair, or of a
+    A fifth of the votes is held out at a time, all votes of a judge (or of a query, on a pair, or of a
     later time) together; what of these a log allows is decided once, see
     `rankbench.protocols.folds.chosen_grouping`. A contender's parameters and its link, from score differences to
     chances, are chosen within the other four fifths, by log loss on three inner folds; then it
@@ -92,7 +92,7 @@ class OwnLog(LogProtocol):
     tunes: ClassVar[bool] = True
 
     folds: Grouping = Field(
-        default="judge", description="Votes that are held out together: all of a judge, of a pair or of a time."
+        default="judge", description="Votes that are held out together: of a judge, query, pair or time."
     )
     distinct: bool = Field(
         default=False, description="With folds=pair: reject a log in which folds by judge are also folds by pair."

@@ -74,9 +74,9 @@ def test_groups_stay_together(groups: list[int], folds: int, seed: int) -> None:
         assert len({fold for fold, g in zip(found, groups, strict=True) if g == group}) == 1
 
 
-@pytest.mark.parametrize("grouping", ["judge", "pair"])
+@pytest.mark.parametrize("grouping", ["judge", "query", "pair"])
 def test_a_partition_tests_every_vote_once(grouping) -> None:
-    log = votes()
+    log = replace(votes(), queries=np.arange(300, dtype=np.int32) // 7)
     tested = np.concatenate([split(log, grouping, r)[1] for r in range(FOLDS)])
     assert sorted(tested) == list(range(len(log)))
     for r in range(FOLDS):
@@ -170,6 +170,7 @@ def test_what_is_held_out_is_decided_by_what_the_log_has(log: Votes, grouping: s
     [
         (replace(votes(), ties=np.arange(300) > 3), "judge", "4 decisive votes: 5 folds need 5 or more"),
         (replace(votes(), groups=np.zeros(300, np.int32)), "pair", "fewer than 5 pairs"),
+        (replace(votes(), queries=np.arange(300) // 80), "query", "fewer than 5 queries have a decisive vote"),
         (replace(votes(), times=np.arange(300), ties=np.arange(300) > 200), "time", "in the order of time"),
     ],
 )

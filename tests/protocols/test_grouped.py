@@ -44,19 +44,20 @@ from rankbench.protocols.trial import Trial, trial_losses
 LOSSES = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
 
 
-def random_log(seed: int, n: int, m: int = 5, *, weighted: bool, queries: int = 2) -> Votes:
+def random_log(seed: int, n: int, m: int = 5, *, weighted: bool, queries: int = 12) -> Votes:
     """Return votes with judges, ties, times of which some are equal, queries, and perhaps weights."""
     rng = np.random.default_rng(seed)
     winners = rng.integers(0, m, n).astype(np.int32)
     losers = ((winners + rng.integers(1, m, n)) % m).astype(np.int32)
     pair = np.minimum(winners, losers) * m + np.maximum(winners, losers)
-    groups = np.unique(rng.integers(0, queries, n) * m * m + pair, return_inverse=True)[1]
+    query = np.unique(rng.integers(0, queries, n), return_inverse=True)[1].astype(np.int32)
+    groups = np.unique(query * m * m + pair, return_inverse=True)[1]
     times = np.unique(np.sort(rng.integers(0, n // 2, n)), return_inverse=True)[1]
     return Votes(
         [f"i{i}" for i in range(m)], winners, losers, rng.random(n) < rng.choice([0.0, 0.2, 0.6]),
         rng.choice([0.1, 1.0, 2.5, 1 / 3], n) if weighted else all_ones(n),
         np.unique(rng.integers(0, 14, n), return_inverse=True)[1],
-        groups.astype(np.int32), times.astype(np.int32),
+        groups.astype(np.int32), times.astype(np.int32), queries=query,
     )  # fmt: skip
 
 

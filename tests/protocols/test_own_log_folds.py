@@ -29,9 +29,10 @@ from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.logs.votes import Votes
 from rankbench.protocols import steps as steps_module
+from rankbench.protocols.folds import grouping_of
 from rankbench.protocols.forecast import sequential_margins
 from rankbench.protocols.items import Items
-from rankbench.protocols.log_votes import pack_votes, unpack_items, unpack_votes, votes_of
+from rankbench.protocols.log_votes import pack_votes, unpack_grouped, unpack_items, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import MOMENTS, unpack_steps
 from rankbench.runner.question import RunQuestion
@@ -73,6 +74,37 @@ def test_few_or_dominant_judges_do_not_cost_the_results(tmp_path: Path, dominant
     # By time there are five runs, however many are asked for.
     assert "later: n = 900, 5 runs" in text
     assert "drift" in text
+
+
+class Rankings(Log):
+    """Votes that rankings of five items imply, ten each."""
+
+    name = "test-rankings"
+
+    def scan(self) -> pl.LazyFrame:
+        rng = np.random.default_rng(2)
+        ballots = [(f"q{q}", [[f"i{item}"] for item in rng.permutation(9)[:5]]) for q in range(80)]
+        if self.table == "orders":
+            return pl.LazyFrame(ballots, schema=["query_id", "ranking"], orient="row")
+        votes = [(q, one[a][0], one[b][0]) for q, one in ballots for b in range(5) for a in range(b)]
+        return pl.LazyFrame(votes, schema=["query_id", "winner", "loser"], orient="row")
+
+
+class RankingsAsBallots(Rankings):
+    """The rankings themselves."""
+
+    name = "test-rankings-as-ballots"
+    table: ClassVar[str] = "orders"
+
+
+@pytest.mark.parametrize("data", [Rankings(), RankingsAsBallots()])
+def test_rankings_are_held_out_as_wholes(data: Log) -> None:
+    made = OwnLog(folds="query").prepare(data, 1)
+    assert made.notes[-1] == "All votes of a query are held out together."
+    grouped = unpack_grouped(made.arrays)
+    assert grouped.total.tolist() == [10] * 80
+    # Methods that go by the order of votes look at them one by one.
+    assert np.bincount(grouping_of(unpack_votes(made), grouped.kind)).tolist() == [10] * 80
 
 
 @pytest.mark.parametrize("folds", ["judge", "pair", "time"])
