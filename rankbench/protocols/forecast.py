@@ -121,7 +121,9 @@ def sequential_margins(aggregator: Aggregator, steps: Steps, items: list[str]) -
     """
     aggregator.check_size(steps.m)
     if isinstance(aggregator, SequentialAggregator):
-        margins = _compiled(aggregator, steps) if aggregator.walk_kernel() else _learning(aggregator, steps)
+        at_once = len(steps.asks) == len(steps.starts) - 1
+        compiled = at_once and aggregator.walk_kernel()
+        margins = _compiled(aggregator, steps) if compiled else _learning(aggregator, steps)
         if not np.isfinite(margins).all():
             raise ContenderDiverged("margins are not finite")
         return leveled(margins, margins)
@@ -143,14 +145,15 @@ def _compiled(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.floa
 
 def _learning(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.float64]:
     margins, state = np.zeros(len(steps)), aggregator.start(steps.m)
-    for time in range(len(steps.starts) - 1):
-        rows = slice(int(steps.starts[time]), int(steps.starts[time + 1]))
-        first, second = steps.first[rows], steps.second[rows]
-        # Asked once for each pair: votes of one pair and time stand in the order of their outcomes.
-        begins = np.flatnonzero(np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0)))
-        asked = aggregator.checked_numbers("margins", aggregator.margins(state, first[begins], second[begins], time))
-        margins[rows] = np.repeat(asked, np.diff(np.append(begins, len(first))))
-        aggregator.learn(state, steps.comparisons(time, time + 1), time)
+    pairs, pair = steps.pairs
+    for begin, end in pairwise([*steps.asks.tolist(), len(steps.starts) - 1]):
+        rows = slice(int(steps.starts[begin]), int(steps.starts[end]))
+        # Asked once for each pair.
+        named, which = np.unique(pair[rows], return_inverse=True)
+        asked = aggregator.margins(state, pairs.low[named], pairs.high[named], begin)
+        margins[rows] = aggregator.checked_numbers("margins", asked)[which]
+        for time in range(begin, end):
+            aggregator.learn(state, steps.comparisons(time, time + 1), time)
     return margins
 
 

@@ -55,7 +55,9 @@ class OneStepAhead(LogProtocol):
     (`rankbench.interfaces.sequential_aggregator.SequentialAggregator`) learn after each time. The others are fitted
     again to all votes before, at declared moments, equally many votes apart: 100, or as many as 10,000,000 compared
     pairs allow, each refit going through all of them, but 10 at least. A refit starts from the scores of the last one
-    (`rankbench.interfaces.aggregator.NearStart.from_counts_near`).
+    (`rankbench.interfaces.aggregator.NearStart.from_counts_near`). With ``shared=true`` those with a state learn after
+    each time too, but predict from what they knew at the last of these moments: a comparison of methods, and not of how
+    soon they are told of a vote. Without it, the lead of a method that learns at once is partly that.
 
     The first fifth of the votes is warm-up. A contender's parameters and its link, from margins to chances, are those
     of the least log loss on what it predicted so far (on the last 100,000 votes of it). They are chosen at the end of
@@ -83,6 +85,7 @@ class OneStepAhead(LogProtocol):
     blocks: int = Field(
         default=BLOCKS, ge=4, le=1000, description="Stretches of time that differences are resampled by, at most."
     )
+    shared: bool = Field(default=False, description="All methods predict a vote from the same votes before it.")
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes and their times; n = 1 of the suite means all of them."""
@@ -96,7 +99,7 @@ class OneStepAhead(LogProtocol):
         times = self._times(dataset)
         unchanged(dataset, log.fingerprint)
         place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int32)
-        steps = cut_steps(votes, place, self.blocks)
+        steps = cut_steps(votes, place, self.blocks, shared=self.shared)
         named = times.unique(maintain_order=True)
         order = votes.order_note()
         kept = [note for note in log.notes if note[1:].rstrip(".") != order[1:]]
@@ -157,9 +160,10 @@ def _notes(steps: Steps) -> list[str]:
     times, votes = len(steps.starts) - 1, int(steps.whole.sum())
     gaps = np.diff([*map(steps.votes_before, steps.starts[steps.moments].tolist()), votes])
     later = "at once" if len(steps.moments) >= times - 1 else f"up to {int(gaps.max()):,} votes later"
+    shared = ", but predict from what they knew at the last moment of the others" if len(steps.asks) < times else ""
     return [
         f"Prequential: at each of {times:,} times a method predicts votes from earlier ones, then learns from them.",
-        "Methods that keep a state, as Elo does, learn after each time. The others are fitted again at "
+        f"Methods that keep a state, as Elo does, learn after each time{shared}. The others are fitted again at "
         f"{len(steps.moments)} moments: they learn of a vote {later}. There are {MOMENTS} moments, or as many as "
         f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",
         f"Parameters and links are chosen by the log loss of what was predicted so far, {len(steps.choices)} times.",

@@ -63,6 +63,8 @@ class Steps:
         Votes of time t are ``starts[t]:starts[t + 1]``.
     moments : ndarray of int64
         Times before which refitted methods are fitted; the first one ends the votes that are not predicted.
+    asks : ndarray of int64
+        Times at which methods that keep a state predict all votes up to the next one; the first is 0.
     choices : ndarray of int64
         Times before which parameters and links are chosen; the first one ends the warm-up.
     blocks : ndarray of int32, shape (T,)
@@ -80,6 +82,7 @@ class Steps:
     weights: NDArray[np.float64]
     starts: NDArray[np.int64]
     moments: NDArray[np.int64]
+    asks: NDArray[np.int64]
     choices: NDArray[np.int64]
     blocks: NDArray[np.int32]
     whole: NDArray[np.bool_]
@@ -109,7 +112,7 @@ class Steps:
         rows = int(self.starts[times])
         by_vote = {name: getattr(self, name)[:rows] for name in ("first", "second", "outcome", "weights", "whole")}
         covariates = None if self.covariates is None else replace(self.covariates, values=self.covariates.values[:rows])
-        reached = {name: getattr(self, name)[getattr(self, name) < times] for name in ("moments", "choices")}
+        reached = {name: getattr(self, name)[getattr(self, name) < times] for name in ("moments", "asks", "choices")}
         starts, of_time = self.starts[: times + 1], self.blocks[:times]
         return replace(self, starts=starts, blocks=of_time, covariates=covariates, **by_vote, **reached)
 
@@ -165,7 +168,7 @@ class Steps:
 
     def packed(self) -> dict[str, NDArray[Any]]:
         """Return all of it as arrays of a `Prepared`."""
-        names = ("first", "second", "outcome", "weights", "starts", "moments", "choices", "blocks", "whole")
+        names = ("first", "second", "outcome", "weights", "starts", "moments", "asks", "choices", "blocks", "whole")
         arrays = {name: getattr(self, name) for name in names}
         return pack("steps", m=np.array([self.m]), **arrays, **arrays_of(self.covariates))
 
@@ -193,7 +196,7 @@ def unpack_steps(arrays: Mapping[str, NDArray[Any]]) -> Steps:
     return Steps(int(of.pop("m")[0]), covariates=covariates_of(of), **of)
 
 
-def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> Steps:
+def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS, *, shared: bool = False) -> Steps:
     """Return votes by time, with the times of predictions and choices.
 
     Parameters
@@ -203,6 +206,8 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
     place : ndarray of int32, shape (n,)
         Number of the time of each vote, from 0, not decreasing.
     blocks : int
+    shared : bool
+        Methods that keep a state predict from what they knew at the moments of refits.
 
     Raises
     ------
@@ -226,6 +231,7 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
     count = moments_of(votes)
     moments = np.searchsorted(starts, np.arange(1, count) * (n / count)) if times > count else np.arange(1, times)
     moments = np.unique(np.append(moments, [1, warm] if moments[0] >= warm else [warm]))
+    moments = moments[moments < times].astype(np.int64)
     reached = starts[warm] * _GROWTH ** np.arange(np.log(n / starts[warm]) / np.log(_GROWTH))
     choices = np.unique(np.append(np.searchsorted(starts, reached), warm))
     at = (starts[:-1] - starts[warm]) * min(blocks, times - warm) // (n - starts[warm])
@@ -242,7 +248,8 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
         outcome[order],
         np.array(votes.weights[order], np.float64),
         starts,
-        moments[moments < times].astype(np.int64),
+        moments,
+        np.append(0, moments) if shared else np.arange(times),
         choices[choices < times].astype(np.int64),
         of_time,
         np.ones(len(order), np.bool_) if votes.rest is None else ~votes.rest[order],

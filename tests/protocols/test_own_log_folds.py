@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -390,3 +391,35 @@ def test_compiled_walks_are_what_learning_does(text: str, weighted: bool) -> Non
         plain[rows] = point.margins(state, steps.first[rows], steps.second[rows], t)
         point.learn(state, steps.comparisons(t, t + 1), t)
     assert sequential_margins(point, steps, []) == pytest.approx(plain, abs=1e-9)
+
+
+@pytest.mark.parametrize("text", ["elo:factor=32", "glicko-2", "dynamic-bradley-terry"])
+def test_shared_knowledge_is_that_of_the_last_moment(text: str) -> None:
+    point = rankbench.get(Aggregator, text)
+    assert isinstance(point, SequentialAggregator)
+    steps = unpack_steps(prepared(Drifting(), shared=True).arrays)
+    plain, state, asked = np.zeros(len(steps)), point.start(steps.m), 0
+    known = state.copy()
+    for t in range(len(steps.starts) - 1):
+        if t in steps.moments:
+            known, asked = state.copy(), t
+        rows = slice(steps.starts[t], steps.starts[t + 1])
+        plain[rows] = point.margins(known, steps.first[rows], steps.second[rows], asked)
+        point.learn(state, steps.comparisons(t, t + 1), t)
+    assert len(steps.moments) < t / 1.5
+    assert sequential_margins(point, steps, []) == pytest.approx(plain, abs=1e-9)
+
+
+@pytest.mark.parametrize("text", ["elo", "glicko-2", "win-rate", "bradley-terry"])
+def test_no_method_knows_of_votes_after_the_last_moment(text: str) -> None:
+    """Outcomes between two moments that are turned change no prediction of a vote between them."""
+    steps, items = unpack_steps(prepared(Drifting(), shared=True).arrays), list("abcdef")
+    widest = int(np.diff(steps.moments).argmax())
+    begin, end = steps.starts[steps.moments[widest : widest + 2]]
+    turned = np.array(steps.outcome)
+    turned[begin:] *= -1
+    point = rankbench.get(Aggregator, text)
+    one, other = (sequential_margins(point, replace(steps, outcome=of), items) for of in (steps.outcome, turned))
+    assert one[:end].tobytes() == other[:end].tobytes()
+    assert not np.allclose(one[end:], other[end:])
+    assert steps.moments[widest + 1] - steps.moments[widest] > 1
