@@ -232,6 +232,8 @@ class Experiment(Record):
     oracles : tuple of str
         Labels of contenders that know what the others have to learn, ``*`` for anything: nobody is measured by them,
         and they are not called the best. A plan adds the contenders that declare `Method.needs_truth`.
+    chance : str
+        Label of the contender that guesses: over several logs it is not called the best.
     protocol, dataset : str
         In the contender grammar; the suite's own unless given.
     datasets : dict of str to LogPlace
@@ -286,6 +288,7 @@ class Experiment(Record):
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)
     baseline: str = ""
     oracles: tuple[str, ...] = ()
+    chance: str = ""
     contenders: tuple[ContenderEntry, ...] = Field(min_length=1)
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()

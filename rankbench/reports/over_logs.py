@@ -8,7 +8,7 @@ place over logs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.experiment_data import ExperimentData
 from rankbench.reports.standings import Standing
-from rankbench.stats.bootstrap import REPLICATES
+from rankbench.stats.bootstrap import REPLICATES, crossed
+from rankbench.stats.contrasts import contrasts
 from rankbench.systems.score_ranking import MEAN_RANK, MEAN_SCORE, score_method
 from rankbench.systems.system_ranking import SystemRanking, rank_systems
 
@@ -80,6 +81,11 @@ class OverLogs:
         return self.logs[0].data.experiment.baseline
 
     @property
+    def chance(self) -> str:
+        """The method that guesses, or ``""``."""
+        return self.logs[0].data.experiment.chance
+
+    @property
     def losses(self) -> tuple[str, ...]:
         """Names of the losses, the headline first."""
         return self.logs[0].data.metrics
@@ -108,12 +114,23 @@ class OverLogs:
         return np.stack([values[whose == family].mean(axis=0) for family in range(len(self.families))])
 
     def ranked(self, loss: str) -> tuple[list[str], SystemRanking | None]:
-        """Return the methods without a failure, and their ranking by mean differences over families; None of one."""
+        """Return the methods without a failure, and their ranking by mean differences over families; None of one.
+
+        The method that guesses may not be the best.
+        """
         labels, sign, values = self._whole(loss)
         if values.shape[1] < 2 or len(labels) < 2:
             return labels, None
         found = rank_systems(values, score_method(MEAN_SCORE), k=1, replicates=REPLICATES, seed=self.logs[0].data.seed)
-        return labels, found.turned(sign, 0.0)
+        first = found.may_be_first & np.array([label != self.chance for label in labels])
+        return labels, replace(found.turned(sign, 0.0), may_be_first=first)
+
+    def interval_of_many(self, loss: str, label: str) -> tuple[float, float]:
+        """Return the 95% interval of a method's mean difference that holds for all methods together."""
+        labels, sign, values = self._whole(loss)
+        found = contrasts(crossed(values, self.logs[0].data.seed, REPLICATES), np.eye(len(labels)))
+        low, high = sorted(sign * end[labels.index(label)] for end in (found.lower, found.upper))
+        return low, high
 
     def mean_ranks(self, loss: str) -> dict[str, float]:
         """Return the mean rank over families of each method without a failure."""

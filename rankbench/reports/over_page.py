@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankbench.core.spec import expand, parse
 from rankbench.core.text import count_text, first_of, interval_text, markdown, number
 from rankbench.interfaces.figure import Dot, Drawing, Plot
 from rankbench.interfaces.suite import Figure
@@ -44,7 +45,7 @@ def _sentence(over: OverLogs) -> str:
     maximize = over.metric(loss).direction == "maximize"
     best = int(np.argmax(found.scores) if maximize else np.argmin(found.scores))
     first = [label for label, one in zip(labels, found.may_be_first, strict=True) if one and label != labels[best]]
-    ends = interval_text(found.lower[best], found.upper[best], sign=True)
+    ends = interval_text(*over.interval_of_many(loss, labels[best]), sign=True)
     also = ", and no other method may be the best"
     if first:
         also = f"; {first_of([*map(markdown, first)], MOST_NAMED)} may be the best, too"
@@ -52,7 +53,8 @@ def _sentence(over: OverLogs) -> str:
     said = (
         f"**{markdown(over.title)}** ({logs}): **{markdown(labels[best])}** has the best mean {metric_name(metric)}, "
     )
-    said += f"{gap} {metric.unit} from the {markdown(base)} (95% interval {ends}){also}"
+    said += f"{gap} {metric.unit} from the {markdown(base)} (95% interval {ends}, "
+    said += f"which allows for the choice of the best of {len(labels)}){also}"
     return f"{said}{_of_a_hundred(over, labels[best])}."
 
 
@@ -63,15 +65,9 @@ def _of_a_hundred(over: OverLogs, label: str) -> str:
         return ""
     means = dict(zip(over.labels, 100 * over.of_families(over.values(loss, "mean")).mean(axis=0), strict=True))
     what = over.metric(loss).unit.removeprefix("share of ")
-    others = [f"{markdown(one)} {number(means[one], 1)}" for one in (over.baseline, _chance(over)) if one != label]
+    known = [one for one in (over.baseline, over.chance) if one and one != label]
+    others = [f"{markdown(one)} {number(means[one], 1)}" for one in known]
     return f". Of 100 held-out {what} it orders {number(means[label], 1)} the other way, {', '.join(others)}"
-
-
-def _chance(over: OverLogs) -> str:
-    """Return the worst method: the coin, if it competes."""
-    labels, found = over.ranked(over.losses[0])
-    sign = -1.0 if over.metric(over.losses[0]).direction == "maximize" else 1.0
-    return over.baseline if found is None else labels[int(np.argmax(sign * found.scores))]
 
 
 def _methods(over: OverLogs) -> list[Node]:
@@ -101,9 +97,11 @@ def _methods(over: OverLogs) -> list[Node]:
     families, logs = count_text(len(over.families), "family"), count_text(len(over.places), "log")
     notes = [
         f"Means over {families} of {logs}, which are the sample: the logs of a family count as one, by their mean. "
-        f"Ranks hold for all methods together at 95%. *Mean rank*: among these methods, over families.",
+        "Intervals hold for each method by itself, ranks for all together at 95%. *Mean rank*: among these methods, "
+        f"over families.{f' Not called the best, as it guesses: {markdown(over.chance)}.' if over.chance else ''}",
         *_few(len(over.families), len(labels)),
         *_failed(over, labels),
+        *_at_ends(over),
     ]
     figure = Image(markdown(over.title), f"figures/{over.name}.svg")
     return [Grid.from_rows(columns, rows), Bullets(tuple(notes)), figure]
@@ -132,6 +130,18 @@ def _failed(over: OverLogs, ranked: Sequence[str]) -> list[str]:
         f"({markdown(next(iter(whose.values())))})."
         for where, whose in found.items()
     ]
+
+
+def _at_ends(over: OverLogs) -> list[str]:
+    """Return a note on the share of runs in which a method's choice was an end of its grid."""
+    said = []
+    for label in over.labels:
+        each = [runs for one in over.logs for matched in one.data.by_n if (runs := matched.runs(label))]
+        last = len(expand(parse(each[0].spec))) - 1
+        if last and (points := [runs.stored[done].info["point"] for runs in each for done in runs.done]):
+            said.append(f"{markdown(label)} {np.isin(points, (0, last)).mean():.0%}")
+    why = "Grids are searched within training folds; where a parameter changes little, any point may be chosen."
+    return [f"{why} The end of a grid was chosen in this share of runs: {', '.join(said)}."] if said else []
 
 
 def _by_log(over: OverLogs) -> list[Node]:

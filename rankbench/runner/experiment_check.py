@@ -152,7 +152,7 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
     patterns += experiment.oracles
     named = [pattern for pattern in patterns if not any(matches(label, [pattern]) for label in labels)]
     named += [label for claim in experiment.claims for c in claim.contrasts for label in (c.a, c.b)]
-    named += [experiment.baseline] if experiment.baseline else []
+    named += filter(None, (experiment.baseline, experiment.chance))
     for label in named:
         if label not in labels:
             raise SpecError(f"no contender is labelled {label!r}{nearest(label, labels)}")

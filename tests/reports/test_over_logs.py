@@ -30,6 +30,7 @@ protocol = "own-log"
 repetitions = 5
 losses = ["log-loss", "disagreement"]
 baseline = "win rate"
+chance = "a coin"
 margin = { log-loss = 0.005 }
 contenders = [
   { label = "win rate", use = "win-rate" },
@@ -127,6 +128,33 @@ def test_logs_of_a_family_count_as_one_and_intervals_are_students(folder, over, 
     assert found.scores[at] == pytest.approx(gaps.mean(), abs=2e-6)
     # The standard error is of resamples, of which there are thousands.
     assert found.upper[at] - found.scores[at] == pytest.approx(half, rel=0.05)
+
+
+def test_the_interval_of_the_best_is_students_for_all_methods_together(folder, over):
+    gaps = family_means(folder, "log-loss", "Bradley-Terry")
+    # Two methods differ from the baseline: Bonferroni.
+    half = stats.t.ppf(1 - 0.025 / 2, 2) * gaps.std(ddof=1) / math.sqrt(3)
+    low, high = over.interval_of_many("log-loss", "Bradley-Terry")
+    assert (high - low) / 2 == pytest.approx(half, rel=0.05)
+    assert (low + high) / 2 == pytest.approx(gaps.mean(), abs=2e-6)
+
+
+def test_a_coin_is_shown_and_not_called_the_best(over):
+    labels, found = over.ranked("log-loss")
+    assert not found.may_be_first[labels.index("a coin")]
+    assert "a coin" not in answer_over_logs([over])[0].partition("of the best of")[2].partition("be the best, too")[0]
+    assert "Not called the best, as it guesses: a coin." in str(tables_over_logs([over]))
+
+
+def test_an_unknown_label_of_chance_is_refused(tmp_path):
+    (tmp_path / "a.toml").write_text(SUITE.replace('chance = "a coin"', 'chance = "a dice"'))
+    with pytest.raises(SpecError, match="no contender is labelled 'a dice'"):
+        rankbench.run(str(tmp_path / "a.toml"), out=tmp_path / "out")
+
+
+def test_ends_of_grids_are_told(over):
+    """Both points of a grid of two are ends."""
+    assert "The end of a grid was chosen in this share of runs: Bradley-Terry 100%." in str(tables_over_logs([over]))
 
 
 def test_mean_ranks_are_over_families(folder, over):
