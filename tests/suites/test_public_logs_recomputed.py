@@ -40,11 +40,14 @@ def parts_of(groups, total, decisive, kind):
     return cut.part[groups], cut
 
 
-@pytest.mark.parametrize("dataset", part_of(["pandalm", "premier-league"]))
-def test_bradley_terry_on_votes(dataset):
-    prepared, found = judged("own-log", dataset, "bradley-terry:ridge=2", ("log-loss", "disagreement"))
+@pytest.mark.parametrize(
+    ("dataset", "protocol"), part_of([("pandalm", "own-log:folds=query"), ("premier-league", "own-log")])
+)
+def test_bradley_terry_on_votes(dataset, protocol):
+    prepared, found = judged(protocol, dataset, "bradley-terry:ridge=2", ("log-loss", "disagreement"))
     votes, grouped = unpack_votes(prepared), unpack_grouped(prepared.arrays)
-    part, cut = parts_of(votes.groups, grouped.total, grouped.decisive, grouped.kind)
+    groups = votes.queries if grouped.kind == "query" else votes.groups
+    part, cut = parts_of(groups, grouped.total, grouped.decisive, grouped.kind)
 
     def fit(rows):
         # Each vote twice, a tie once each way: half a win for both, and twice the penalty.
