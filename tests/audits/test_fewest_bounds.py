@@ -99,7 +99,7 @@ def test_other_methods_and_scales_have_no_bound() -> None:
 @pytest.mark.parametrize("method", [FIRTH, "bradley-terry:ridge=0.1"])
 def test_nothing_is_proved_of_scores_that_rounding_moves(lost: int, method: str) -> None:
     """Beside weights of 1e14, of b over c, solvers stop 0.01 and more from the scores of votes of weight 1."""
-    times = {"xa": 600, "ax": 300, "ab": 600, "ba": 660, "bc": 200, "cb": lost}
+    times = {"xa": 600, "ax": 300, "ab": 600, "ba": 660, "bc": 200, "cb": lost, "xc": 1}
     rows = [(pair[0], pair[1], False) for pair, count in times.items() for _ in range(count)]
     assert harmless(rows, method, 300, [1e14 if row[0] + row[1] in ("bc", "cb") else 1.0 for row in rows]) == 0
 

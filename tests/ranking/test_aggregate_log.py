@@ -275,7 +275,7 @@ def test_items_with_features_are_no_log() -> None:
 
 def test_what_cannot_be_asked_for() -> None:
     log = pl.DataFrame({"winner": ["a"], "loser": ["b"]})
-    with pytest.raises(SpecError, match="replicates: Input should be greater than or equal to 2"):
+    with pytest.raises(SpecError, match="replicates must be 2 or more, not 1"):
         rankbench.aggregate(log, replicates=1)
     with pytest.raises(InputError, match="there is no column 'judge' for the query"):
         rankbench.aggregate(log, by="judge")
