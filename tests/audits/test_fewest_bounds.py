@@ -30,7 +30,7 @@ def harmless(
     """Return what is proved of votes, each a winner, a loser and whether it is a tie."""
     log = pl.DataFrame(rows, ["winner", "loser", "tie"], orient="row")
     log = log if weights is None else log.with_columns(weight=pl.Series(weights))
-    votes = load_votes(open_log(log).judged().frame)
+    votes = load_votes(open_log(log, columns="" if weights is None else "keep=weight").judged().frame)
     named = manager.get(Aggregator, method) if isinstance(method, str) else method
     scores = -Removal(votes, votes.numbers, named, 0).leads(np.zeros(0, np.int64))[0]
     return harmless_votes(votes, named, scores.max() - scores, int(np.argmax(scores)), most)
@@ -99,7 +99,7 @@ def test_other_methods_and_scales_have_no_bound() -> None:
 @pytest.mark.parametrize("method", [FIRTH, "bradley-terry:ridge=0.1"])
 def test_nothing_is_proved_of_scores_that_rounding_moves(lost: int, method: str) -> None:
     """Beside weights of 1e14, of b over c, solvers stop 0.01 and more from the scores of votes of weight 1."""
-    times = {"xa": 600, "ax": 300, "ab": 600, "ba": 660, "bc": 200, "cb": lost, "xc": 1}
+    times = {"xa": 600, "ax": 300, "ab": 600, "ba": 660, "bc": 200, "cb": lost}
     rows = [(pair[0], pair[1], False) for pair, count in times.items() for _ in range(count)]
     assert harmless(rows, method, 300, [1e14 if row[0] + row[1] in ("bc", "cb") else 1.0 for row in rows]) == 0
 
