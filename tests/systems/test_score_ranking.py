@@ -206,15 +206,15 @@ def test_one_task_or_system_alone_is_not_ranked(alone: str) -> None:
 
 
 def test_seeds_of_unequal_number_are_averaged() -> None:
-    uneven = (0.0, 1.3, 3.1, 2.2, 5.7)
+    uneven = (0.0, 1.3, 3.1, 2.4, 5.7)
     rows = [
         (f"t{t}", s, r, float(uneven[t] + uneven[r] + len(s))) for t in range(5) for s in ("a", "bb") for r in range(5)
     ]
     table = pl.DataFrame(rows, schema=["task", "system", "seed", "score"], orient="row")
     found = rankbench.rank(table.filter(~((pl.col("seed") == 4) & (pl.col("system") == "a"))), replicates=100)
     assert any("from 4 to 5 seeds" in note for note in found.notes)
-    assert by_method(found, "mean-score")["a"]["score"] == pytest.approx(2.46 + 1.65 + 1)
-    assert by_method(found, "mean-score")["bb"]["score"] == pytest.approx(2.46 + 2.46 + 2)
+    assert by_method(found, "mean-score")["a"]["score"] == pytest.approx(2.5 + 1.7 + 1)
+    assert by_method(found, "mean-score")["bb"]["score"] == pytest.approx(2.5 + 2.5 + 2)
     few = rankbench.rank(table.filter(pl.col("seed") < 3), replicates=100)
     assert any("3 seeds are too few" in note for note in few.notes)
 
