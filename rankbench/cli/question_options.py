@@ -55,7 +55,17 @@ def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
         options["shell_complete"] = complete_names(*offered.names.split())
     shown = isinstance(field.default, int | float) or (bool(words) and field.default is not None)
     said = (f"--{(offered.name or name).replace('_', '-')}", name)
+    if "type" not in options:
+        options["callback"] = no_empty_text
     return click.option(*said, metavar=offered.metavar or None, show_default=shown, **options)
+
+
+def no_empty_text(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuse an empty text on the command line, which a variable of the shell may be."""
+    given = ctx.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE
+    if given and (value == "" or (isinstance(value, tuple) and "" in value)):
+        raise click.BadParameter("it is empty; is a variable of the shell not set?", ctx, parameter)
+    return value
 
 
 def _numbers(kind: type, metadata: Sequence[Any]) -> click.IntRange | click.FloatRange:

@@ -14,7 +14,7 @@ from rankbench import api
 from rankbench.cli.forms import title_option
 from rankbench.cli.help import FILTER, READING, SectionedCommand
 from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
-from rankbench.cli.question_options import question_options
+from rankbench.cli.question_options import no_empty_text, question_options
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.spec import Spec
 from rankbench.core.text import count_text, duration_text
@@ -52,6 +52,7 @@ _MB, _GB = 1e6, 1e9
     "--suite",
     show_default="paper",
     shell_complete=complete_names("suite", files=True),
+    callback=no_empty_text,
     help="A suite by name, or a TOML file.",
 )
 @click.option(
@@ -106,7 +107,7 @@ def run(
         raise SpecError(f"{options_of_logs} say how to read a --log")
     question = RunQuestion.from_options(**asked)
     if dry_run:
-        return _plan(api.planned(suite or "paper", question))
+        return _plan(api.planned(suite or "paper", question), question.processes)
     results = api.run_suite(suite or "paper", question, out, ConsoleProgress(Console(stderr=True)))
     code = 1 if results.failures or (strict and results.skipped) else 0
     record = run_record(results) | {"exit_code": code}
@@ -124,9 +125,9 @@ def _own_log(log: str, reading: LogQuestion, control: str, predictions: Sequence
     return own_log(log, columns=columns, reader=reading.reader, keep=reading.keep), extra
 
 
-def _plan(made: Planned) -> Answer:
+def _plan(made: Planned, workers: int) -> Answer:
     """Return the plan of a run; small blocks, computed by a worker process in some seconds, give time and memory."""
-    cost = estimate(made)
+    cost = estimate(made, workers)
     contenders = _contenders(made)
     record = {
         "suite": made.plan.suite.name,

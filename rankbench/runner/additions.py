@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rankbench.core.component import Component
 from rankbench.core.spec import Spec, parse
+from rankbench.core.text import listed
 from rankbench.errors import SpecError, option
 from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.protocol import Protocol
@@ -49,20 +50,41 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
                 misfits.append(str(error))
         if len(misfits) == len(found):
             raise SpecError(
-                f"{option('extra', text)}: it fits no experiment; {_reason(text, addition, protocols, misfits)}"
+                f"{option('extra', text)}: it fits no experiment; {_reason(text, addition, found, protocols, misfits)}"
             )
     return found
 
 
-def _reason(text: str, addition: Component | Spec, protocols: Sequence[Protocol], misfits: Sequence[str]) -> str:
-    """Return the reason why an addition fits no experiment, of the kind of component that has its name if any."""
+def _reason(
+    text: str,
+    addition: Component | Spec,
+    experiments: Sequence[Experiment],
+    protocols: Sequence[Protocol],
+    misfits: Sequence[str],
+) -> str:
+    """Return the reason why an addition fits no experiment, of the kind of component that has its name if any.
+
+    Another way to write it is proposed where it fits an experiment.
+    """
     if isinstance(addition, Spec):
         named = [kind for kind in KINDS if addition.name in manager.names(kind)]
         misfits = [why for one, why in zip(protocols, misfits, strict=True) if one.contender in named] or misfits
         if named and not {one.contender for one in protocols} & {*named}:
             contender(base_of(named[0]), addition)  # a wrong parameter is the nearer cause
-            return f"{addition.name!r} is of kind {named[0]}: write {option('extra', f'{named[0]}={text}')}"
+            said = f"{addition.name!r} is of kind {named[0]}"
+            if any(_fits(*one, named[0], addition) for one in zip(experiments, protocols, strict=True)):
+                return f"{said}: write {option('extra', f'{named[0]}={text}')}"
+            return f"{said}, and contenders of kind {listed(sorted({one.contender for one in protocols}))} compete"
     return next(filter(None, misfits), "nothing is like it")
+
+
+def _fits(experiment: Experiment, protocol: Protocol, kind: str, spec: Spec) -> bool:
+    """Return whether an experiment takes a component of a kind."""
+    try:
+        _with(experiment, protocol, manager.get(base_of(kind), spec))
+    except SpecError:
+        return False
+    return True
 
 
 def _with(experiment: Experiment, protocol: Protocol, addition: Component | Spec) -> Experiment:

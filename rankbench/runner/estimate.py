@@ -69,7 +69,7 @@ class Estimate:
     program : int
         Bytes of the process that plans and collects results, beside the data.
     workers : int
-        Number of workers, one for each processor.
+        Number of workers; by default one for each processor.
     unknown : int
         Blocks without an estimate: measured contenders failed, or the smallest part of a block took too long.
     """
@@ -89,7 +89,7 @@ class Estimate:
         return self.program + self.data + self.workers * self.worker
 
 
-def estimate(made: Planned) -> Estimate:
+def estimate(made: Planned, workers: int | None = None) -> Estimate:
     """Estimate the cost of a planned run, from parts of blocks that worker processes compute in some seconds."""
     alike: dict[tuple[tuple[str, ...], object], list[BlockTask]] = {}
     for job in jobs_of(made.plan.tasks, made.sources):
@@ -111,7 +111,7 @@ def estimate(made: Planned) -> Estimate:
     low, seconds, high = ends
     worker = max((ladder.memory for ladder in ladders), default=0)
     unknown = sum(len(ladder.tasks) for ladder in ladders if not ladder.taken)
-    return Estimate(seconds, low, high, sum(arrays.values()), worker, program, available_cores(), unknown)
+    return Estimate(seconds, low, high, sum(arrays.values()), worker, program, workers or available_cores(), unknown)
 
 
 def _sums(ladders: list[_Ladder]) -> list[float]:

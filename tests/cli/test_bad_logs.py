@@ -345,6 +345,14 @@ REFUSED = {
     "info linear --kind modle": "error: ",
     "check linear": "say which with --kind",
     "lits": "there is no command 'lits'; did you mean 'list'?",
+    "run --suite ''": "--suite': it is empty; is a variable of the shell not set?",
+    "aggregate votes.csv --by ''": "--by': it is empty; is a variable of the shell not set?",
+    "aggregate votes.csv --method=": "--method': it is empty; is a variable of the shell not set?",
+    "rank scores.csv --qrels ''": "--qrels': it is empty; is a variable of the shell not set?",
+    "rank scores.csv --without a --without ''": "--without': it is empty; is a variable of the shell not set?",
+    "run --dry-run --suite arena --with random-scores": "'random-scores' is of kind method, and contenders of kind "
+    "aggregator compete",
+    "run --dry-run --suite arena --with method=random-scores": "it fits no experiment",
 }
 
 

@@ -101,6 +101,18 @@ def test_rankings_are_those_of_as_many_votes(asked: dict[str, Any]) -> None:
     law()
 
 
+def test_outcomes_are_counted_as_many_votes() -> None:
+    log = pl.DataFrame(
+        {"left": [*"acab"], "right": [*"bbcc"], "winner": ["left", "left", "left", "tie"], "count": [30, 25, 20, 7]}
+    )
+    of_counts, plain = (rankbench.aggregate(one) for one in (log, expanded(log)))
+    rows = {"left": 75, "right": 0, "tie": 7, "missing": 0}
+    assert of_counts.facts["reading"]["rows"] == plain.facts["reading"]["rows"] == rows
+    note = "all 75 decisive votes are won by the item in 'left'"
+    assert note in of_counts.notes
+    assert note in plain.notes
+
+
 def test_histories_are_those_of_as_many_votes() -> None:
     rng = np.random.default_rng(5)
     one = rng.integers(0, 4, 60)

@@ -324,3 +324,11 @@ def test_blocks_without_a_measurement_are_unknown(tmp_path: Path, monkeypatch: p
     assert "rankbench does not know the time of 4 blocks: their contenders failed, or a small part" in done.output
     assert "memory about " in done.output
     assert "of one processor" not in done.output
+
+
+def test_memory_is_for_the_workers_that_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(written(tmp_path / "small.toml", SMALL))
+    monkeypatch.setattr(estimates, "Worker", Silent)
+    for workers in (1, 3):
+        done = CliRunner().invoke(main, ["run", "--dry-run", "--suite", path, "--workers", str(workers)])
+        assert f"GB with {workers} worker{'s' * (workers > 1)}:" in done.output

@@ -38,6 +38,9 @@ _BESIDE = ("judge", "time", "weight", "count")
 _FLAGS = {"0", "1", "true", "false", "yes", "no", "w", "l", "win", "loss"}
 
 
+_OUTCOMES = ("left", "right", "tie")
+
+
 @dataclass
 class VoteSource:
     """A table of votes before it is read.
@@ -127,16 +130,19 @@ class VoteSource:
     def counted(self, *out: pl.Expr, **facts: pl.Expr) -> dict[str, int]:
         """Return sums of facts of rows, and note how many rows are left out, also by `out`.
 
-        A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none.
+        A fact that ends in ``_row`` is the first row, from 0, where it holds; -1: there is none. Of outcomes (``left``,
+        ``right``, ``tie``) a row is as many votes as its count says.
         """
         gone, numbered = self.left_out(), pl.int_range(pl.len())
         weights = [role for role in ("weight", "count") if self.reading.one(role)]
         kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
         facts |= {f"{role}_row": self.wrong_number(role) & kept for role in weights}
-        sums = [
-            (numbered.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()).alias(name)
-            for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items())
-        ]
+        sums = []
+        for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items()):
+            found_in = numbered.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()
+            if name in _OUTCOMES and "count" in weights:
+                found_in = self.number("count").filter(fact).sum().cast(pl.Int64, strict=False).fill_null(0)
+            sums.append(found_in.alias(name))
         sums += [left.sum().alias(f"{OUT}{at}") for at, left in enumerate(gone.values())]
         if weights:
             for role in weights:
