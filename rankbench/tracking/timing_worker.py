@@ -126,9 +126,15 @@ class _Timed:
         return cells[0].status, cells[0].reason
 
 
+def _collect() -> None:
+    """Collect garbage; what is alive is not gone through again, which would take longer than most calls."""
+    gc.collect()
+    gc.freeze()
+
+
 def _timed(work: Callable[[], Any], loops: int) -> float:
     """Return the seconds of a call, by the mean of `loops`; the garbage of others is collected before."""
-    gc.collect()
+    _collect()
     gc.disable()
     try:
         start = time.perf_counter()
@@ -148,7 +154,7 @@ def _resident(name: str) -> float:
 def _memory(work: Callable[[], Any]) -> float | None:
     """Return the peak memory of a call in bytes, beyond the process's memory before; None if unknown here."""
     try:
-        gc.collect()
+        _collect()
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
         with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
