@@ -118,7 +118,7 @@ class TimedSuite:
     def sentence(self) -> str:
         """Return a sentence on the number of timings."""
         launches, rounds = count_text(self.launches, "launch"), count_text(self.rounds, "round")
-        return f"{launches} of {rounds}, each contender four times a round; in {self.directory}."
+        return f"{launches} of {rounds}, each contender twice a round; in {self.directory}."
 
 
 def time_suite(
@@ -229,7 +229,7 @@ def _notes(launcher: Launcher) -> list[str]:
 
 def _timings(launcher: Launcher, launches: Sequence[turns.Launch], at: int, facts: TimingFacts) -> Timings:
     """Return the table of one side: all that was timed without failure in each launch."""
-    seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R, 4)
+    seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R, 2)
     kept = [(place, cell) for place, cell in enumerate(launcher.cells) if cell not in launcher.failed]
     return Timings(
         facts,

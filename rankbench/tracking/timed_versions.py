@@ -239,7 +239,7 @@ class Launcher:
     def _round(
         self, launch: int, number: int, processes: Sequence[_Process], until: float
     ) -> NDArray[np.float64] | None:
-        """Return the seconds of a round, shape (S, C + 1, 4); None if the time is over."""
+        """Return the seconds of a round, shape (S, C + 1, 2); None if the time is over."""
         cells = [*self.cells, None]
         seconds = np.full((len(processes), len(cells), TURNS), np.nan)
         order = order_of_round(self.seed, launch, number, len(processes), len(cells))

@@ -28,7 +28,7 @@ TIMINGS = "timings"
 REFERENCE = "reference"
 """Name in the table of the workload beside the contenders; its experiment is empty."""
 
-TURNS = 4
+TURNS = 2
 """Calls of a contender in a round."""
 
 
@@ -95,9 +95,9 @@ class Timings:
     Attributes
     ----------
     facts : TimingFacts
-    seconds : dict of TimedCell to ndarray of float64, shape (L, R, 4)
+    seconds : dict of TimedCell to ndarray of float64, shape (L, R, 2)
         Of a call, by launch, round and turn.
-    reference : ndarray of float64, shape (L, R, 4)
+    reference : ndarray of float64, shape (L, R, 2)
         Of the workload beside them.
     first : dict of TimedCell to ndarray of float64, shape (L,)
         Of the first call of each launch, which compiles or loads compiled code.

@@ -14,8 +14,9 @@ References
 
 A launch is a new process for each version that is timed: where a process puts its memory, how it hashes and what else
 was going on when it started shifts all of its times together, so that rounds of one process agree with one another
-better than with the truth. Statistics are therefore of launches. A launch has rounds; in a round everything is
-timed in an order of its own, then in the reverse order, and both once more.
+better than with the truth. Statistics are therefore of launches, and more launches with fewer turns tell more: of a
+suite of a hundred rows a test needs some ten. A launch has rounds; in a round everything is timed in an order of its
+own, then in the reverse order.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.stats.contrasts import mean_intervals
-from rankbench.tracking.timings import TURNS
 
 
 def hodges_lehmann(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,7 +150,7 @@ class Launch:
 
     Attributes
     ----------
-    seconds : ndarray of float64, shape (S, C + 1, R, 4)
+    seconds : ndarray of float64, shape (S, C + 1, R, 2)
         By side, contender (the reference is the last), round and turn.
     first, memory : ndarray of float64, shape (S, C)
         Seconds of the first call; bytes at the peak, or nan.
@@ -180,13 +180,13 @@ class TurnsTaken:
 
 
 def order_of_round(seed: int, launch: int, number: int, sides: int, contenders: int) -> list[tuple[int, int]]:
-    """Return the turns (side, contender) of a round: shuffled, then the other way round, and both once more.
+    """Return the turns (side, contender) of a round: shuffled, then the other way round.
 
     The sides of a contender follow one another, which of them first is shuffled too.
     """
     rng = np.random.default_rng([seed, launch, number])
     there = [(int(side), int(one)) for one in rng.permutation(contenders) for side in rng.permutation(sides)]
-    return [*there, *reversed(there)] * (TURNS // 2)
+    return [*there, *reversed(there)]
 
 
 def half_widths(launches: Sequence[Launch], share: float) -> NDArray[np.float64]:
@@ -198,7 +198,7 @@ def half_widths(launches: Sequence[Launch], share: float) -> NDArray[np.float64]
     share : float
         Of the level, see `rankbench.tracking.turns.share_of_look`.
     """
-    seconds = np.stack([one.seconds for one in launches], axis=2)  # (S, C + 1, L, R, 4)
+    seconds = np.stack([one.seconds for one in launches], axis=2)  # (S, C + 1, L, R, 2)
     if len(seconds) == 2:
         ratios = launch_log_ratios(seconds[1, :-1], seconds[0, :-1])
     else:
