@@ -88,12 +88,13 @@ bench-peers: install ## speed against other libraries, in leaderboards/performan
 	@sh scripts/peers.sh
 	$(ONE_THREAD) .venv/bin/python tests/benchmarks/peers.py --peers build/peers/bin/python $(ARGS)
 
-lint: install ## ruff (rules, format), mypy (strict), and tests of names, packages, scripts and workflows
+lint: install ## ruff (rules, format), mypy (strict), tests of names, packages, scripts and workflows, and examples of docs
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 	for plugin in $$(grep -l tool.mypy plugins/*/pyproject.toml); do (cd $$(dirname $$plugin) && ../../.venv/bin/python -m mypy) || exit 1; done
 	$(PYTEST) --benchmark-skip -q -n auto -m "lint and not long" tests
+	$(ONE_THREAD) $(PYTEST) --benchmark-skip -q -n auto docs/check_examples.py
 
 docs: install ## the site in build/docs/index.html, with pages of published results; links and examples are checked
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/sphinx -r requirements/docs.txt
@@ -101,7 +102,7 @@ docs: install ## the site in build/docs/index.html, with pages of published resu
 	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs & \
 	$(RANKBENCH) site $$(sed -n "s:^| \[.*\](\([^/]*\)/leaderboard.md) .*:leaderboards/\1/:p" leaderboards/README.md) --out build/docs/leaderboards >/dev/null && wait $$!
 	.venv/bin/python scripts/site_links.py build/docs
-	$(ONE_THREAD) $(PYTEST) --benchmark-skip -q -n auto docs/check_site.py docs/check_examples.py $(ARGS)
+	$(ONE_THREAD) $(PYTEST) --benchmark-skip -q -n auto docs/check_site.py $(ARGS)
 
 size: ## files, code lines and imports of every package, the longest chain of imports, words of the pages
 	@python3 scripts/size.py

@@ -3,7 +3,7 @@
 In a block of the language ``console`` a line that begins with ``$`` is a command, and the lines below it are what it
 prints; ``...`` stands for any text. ``$ cat FILE`` of a file that is not there writes it: readers see what they need.
 ``pip install`` installs into a folder of the page.
-Blocks of ``python`` are executed. Each page has a folder of its own. `make docs` runs this file.
+Blocks of ``python`` are executed. Each page has a folder of its own. `make lint` runs this file.
 """
 
 from __future__ import annotations
