@@ -198,7 +198,7 @@ def fired(table: pl.DataFrame, method: str = "") -> tuple[list[str], list[str]]:
     names = manager.names
     tested = patch.object(manager, "names", lambda kind: rules_module.TESTED if kind == "aggregator" else names(kind))
     with patch.multiple(module, **testing), silent, tested, patch.object(rules_module, "_tau", lambda *_: 0.0):
-        found = module.audit(table, method, columns="ignore=*_length").probes
+        found = module.audit(table, method, columns="ignore=*_length,keep=bought").probes
     return [one.name for one in found if one.p is not None], [one.name for one in found if one.fires]
 
 

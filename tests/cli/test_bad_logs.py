@@ -317,7 +317,7 @@ REFUSED = {
     "run --control side": "--control",
     "run --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
     "run --log web10k-like": "data set web10k-like holds items, not judgments",
-    "run --timeout nan": "a timeout is a number of seconds",
+    "run --timeout nan": "timeout must be more than 0.0, not nan",
     "run --dry-run --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
     "run --dry-run --columns left=x": "--columns, --control, --predictions, --reader and filters as --where say how to "
     "read a --log",
@@ -351,7 +351,7 @@ REFUSED = {
     "rank scores.csv --qrels ''": "--qrels': it is empty; is a variable of the shell not set?",
     "rank scores.csv --without a --without ''": "--without': it is empty; is a variable of the shell not set?",
     "run --dry-run --suite arena --with random-scores": "'random-scores' is of kind method, and contenders of kind "
-    "aggregator compete",
+    "'aggregator' compete",
     "run --dry-run --suite arena --with method=random-scores": "it fits no experiment",
 }
 

@@ -86,7 +86,7 @@ def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
     monkeypatch.setattr(
         api, "planned", lambda *args, **kwargs: Planned([source, source], {"one": 0, "two": 1}, {}, planned)
     )
-    monkeypatch.setattr("rankbench.cli.run.estimate", lambda made: Estimate(1, 1, 1, 0, 0, 0, 1, 0))
+    monkeypatch.setattr("rankbench.cli.run.estimate", lambda made, workers: Estimate(1, 1, 1, 0, 0, 0, workers, 0))
     done = rankbench("run", "--dry-run")
     assert done.exit_code == 0
     assert "\x1b" not in done.output
@@ -129,7 +129,7 @@ def test_votes_of_one_unit_of_time_go_together_where_the_log_has_dates(rankbench
 
 
 def test_predictions_compete_wherever_votes_are_predicted(rankbench, tmp_path, monkeypatch):
-    monkeypatch.setattr("rankbench.cli.run.estimate", lambda made: Estimate(1, 1, 1, 0, 0, 0, 1, 0))
+    monkeypatch.setattr("rankbench.cli.run.estimate", lambda made, workers: Estimate(1, 1, 1, 0, 0, 0, workers, 0))
     path, other = tmp_path / "games.csv", tmp_path / "votes.csv"
     teams = [f"{'abc'[d % 3]},{'bca'[d % 3]},.6,.3,{d % 2},{1 - d % 2},{d // 3}" for d in range(90)]
     path.write_text("\n".join(["left,right,elo_prob1,bet1,left_score,right_score,time", *teams]) + "\n")
