@@ -55,7 +55,7 @@ def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
         options["shell_complete"] = complete_names(*offered.names.split())
     shown = isinstance(field.default, int | float) or (bool(words) and field.default is not None)
     said = (f"--{(offered.name or name).replace('_', '-')}", name)
-    if "type" not in options:
+    if "type" not in options and not offered.may_be_empty:
         options["callback"] = no_empty_text
     return click.option(*said, metavar=offered.metavar or None, show_default=shown, **options)
 

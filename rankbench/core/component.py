@@ -69,12 +69,15 @@ class Offered:
         Kinds of component whose names complete it, separated by spaces.
     flag_value : str
         Value where the option stands without one.
+    may_be_empty : bool
+        An empty text has a meaning, and is no variable of the shell that is not set.
     """
 
     name: str = ""
     metavar: str = ""
     names: str = ""
     flag_value: str = ""
+    may_be_empty: bool = False
 
 
 class QuestionRecord(Record):

@@ -73,7 +73,7 @@ class CompareQuestion(ChangeQuestion):
     gate: Annotated[tuple[str, ...], Offered(metavar="EXPERIMENT[/CONTENDER]")] = ()
     """Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything."""
 
-    declared: Annotated[str, Offered(metavar="TEXT")] = ""
+    declared: Annotated[str, Offered(metavar="TEXT", may_be_empty=True)] = ""
     """Why results were meant to change; without it any change on the same judgments fails."""
 
     reference: Annotated[str, Offered()] = ""

@@ -421,6 +421,9 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     undeclared = CliRunner().invoke(compare, [str(head), str(base), "--format", "github"])
     assert undeclared.exit_code == 1
     assert undeclared.stdout.startswith("::error title=A change of results that nobody declared::")
+    # The workflow gives the lines that a pull request adds: none, as a rule.
+    nothing = CliRunner().invoke(compare, [str(head), str(base), "--declared", "", "--format", "github"])
+    assert (nothing.exit_code, nothing.stdout) == (1, undeclared.stdout)
     assert CliRunner().invoke(compare, [str(head), str(base), "--declared", "a better step"]).exit_code == 0
     margin = [str(base), str(head), "--declared", "a better step", "--worse-by"]
     assert CliRunner().invoke(compare, [*margin, "50%"]).exit_code == 0
