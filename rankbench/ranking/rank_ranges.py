@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError
 from rankbench.ranking.sampling_units import Units, degrees_of_freedom, has_interval
 from rankbench.stats.best import possible_best
+from rankbench.stats.contender_ranks import rank_ranges_of_signs
 from rankbench.stats.contrast_columns import AllPairs
-from rankbench.stats.contrasts import above_least, rank_ranges_of_signs, within_range
+from rankbench.stats.contrasts import above_least, within_range
 from rankbench.stats.multiple_tests import told_apart
 from rankbench.stats.simultaneous import FEW
 

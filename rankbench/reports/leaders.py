@@ -12,7 +12,8 @@ from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.experiment_data import MatchedRuns
 from rankbench.reports.standings import Standing, best_first
-from rankbench.stats.contrasts import FEWEST, ranges_from_the_best, too_few_to_rank
+from rankbench.stats.contender_ranks import ranges_from_the_best
+from rankbench.stats.contrasts import FEWEST, too_few_to_rank
 
 MOST_NAMED = 4
 """Contenders that a sentence names; of more it says how many."""

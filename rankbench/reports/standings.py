@@ -18,8 +18,9 @@ from rankbench.interfaces.suite import matches
 from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, MatchedRuns
 from rankbench.stats.bootstrap import Crossed
+from rankbench.stats.contender_ranks import ranges_from_the_best
 from rankbench.stats.contrast_columns import AllPairs, ArmContrast, rounding
-from rankbench.stats.contrasts import contrasts, contrasts_over_draws, ranges_from_the_best, within_range
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws, within_range
 from rankbench.stats.multiple_tests import holm
 from rankbench.stats.simultaneous import p_values
 

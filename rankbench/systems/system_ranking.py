@@ -13,14 +13,9 @@ from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.stats.best import best_of_arms, ranges_from_first
 from rankbench.stats.bootstrap import counts, crossed
+from rankbench.stats.contender_ranks import rank_ranges_of_signs, significance_tiers, top_shares
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
-from rankbench.stats.contrasts import (
-    rank_ranges_of_signs,
-    significance_tiers,
-    studentized_contrasts,
-    top_shares,
-    within_range,
-)
+from rankbench.stats.contrasts import studentized_contrasts, within_range
 from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
 from rankbench.stats.skewness import hidden_by_skewness
 from rankbench.systems.score_sample import LEVEL, cannot_reject

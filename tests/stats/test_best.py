@@ -8,7 +8,7 @@ from scipy.stats import norm, ttest_ind
 
 from rankbench.stats.best import possible_best
 from rankbench.stats.bootstrap import crossed
-from rankbench.stats.contrasts import contenders_that_may_be_best
+from rankbench.stats.contender_ranks import contenders_that_may_be_best
 
 C = 5
 

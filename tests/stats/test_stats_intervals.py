@@ -16,16 +16,14 @@ from test_stats_bootstrap import effects
 
 from rankbench.stats import contrast_columns as module
 from rankbench.stats.bootstrap import Crossed, crossed, widened_for_overlap, widening
+from rankbench.stats.contender_ranks import contender_rank_ranges, contenders_that_may_be_best, ranges_from_the_best
 from rankbench.stats.contrast_columns import AllPairs, ArmContrast, ContrastMatrix, DenseColumns, VarianceSources
 from rankbench.stats.contrasts import (
     above_least,
-    contender_rank_ranges,
-    contenders_that_may_be_best,
     contrasts,
     contrasts_over_draws,
     mean_intervals,
     pitman_morgan,
-    ranges_from_the_best,
     sd_ratios,
     studentized_contrasts,
     too_few_to_rank,

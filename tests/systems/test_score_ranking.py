@@ -17,7 +17,7 @@ import rankbench
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
-from rankbench.stats.contrasts import rank_ranges_of_signs, significance_tiers, top_shares
+from rankbench.stats.contender_ranks import rank_ranges_of_signs, significance_tiers, top_shares
 from rankbench.systems.system_ranking import SystemRanking, rank_systems
 
 MTEB = """\
