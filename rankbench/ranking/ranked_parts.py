@@ -31,8 +31,9 @@ from rankbench.ranking.load import WantedIntervals, check_cluster, check_fit, lo
 from rankbench.ranking.pair_difference import pair_difference
 from rankbench.ranking.pooled import category_rankings
 from rankbench.ranking.question import RankingQuestion
-from rankbench.ranking.rank import ItemRanking, QueryTables, rank, ranking_table
+from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
+from rankbench.ranking.ranking_table import QueryTables, ranking_table
 
 _MOST_NOTES = 5
 _MOST_NAMED = 4
