@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from rankbench.core.component import Offered
+from rankbench.core.question import Offered
 from rankbench.core.runtime import LOG_SEED
 from rankbench.logs.question import LogQuestion
 

@@ -11,7 +11,8 @@ import click
 from pydantic.fields import FieldInfo
 
 from rankbench.cli.output import complete_names
-from rankbench.core.component import Offered, Record, union_types
+from rankbench.core.component import Record, union_types
+from rankbench.core.question import Offered
 
 F = TypeVar("F", bound=Callable[..., object])
 

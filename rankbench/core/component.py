@@ -15,7 +15,6 @@ import json
 import math
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from numbers import Real
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
@@ -51,68 +50,6 @@ class Record(Typed):
     """An immutable model that rejects keys it does not know, as files of settings are read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-@dataclass(frozen=True)
-class Offered:
-    """An option of the command line that a field of a question becomes, with the field's name, type and description.
-
-    The description is the text below the field, with other options in backticks.
-
-    Attributes
-    ----------
-    name : str
-        Its name; empty: the field's.
-    metavar : str
-        Words for its value.
-    names : str
-        Kinds of component whose names complete it, separated by spaces.
-    flag_value : str
-        Value where the option stands without one.
-    may_be_empty : bool
-        An empty text has a meaning, and is no variable of the shell that is not set.
-    """
-
-    name: str = ""
-    metavar: str = ""
-    names: str = ""
-    flag_value: str = ""
-    may_be_empty: bool = False
-
-
-class QuestionRecord(Record):
-    """What a function is asked: options with their meanings, which refuses those that do not go together."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    @classmethod
-    def from_options(cls, **options: Any) -> Self:
-        """Return the question that options ask.
-
-        Raises
-        ------
-        SpecError
-            An option that does not exist, a value out of range, or options that do not go together.
-        """
-        try:
-            return cls(**options)
-        except ValidationError as error:
-            first = error.errors()[0]
-            if isinstance(said := first.get("ctx", {}).get("error"), SpecError):
-                raise said from None
-            path, message = first_problem(error)
-            if bound := _BOUNDS.get(first["type"]):
-                raise SpecError(f"{path} must be {bound.format(**first['ctx'])}, not {first['input']}") from error
-            raise SpecError(f"{path}: {message}") from error
-
-
-_BOUNDS = {
-    "greater_than_equal": "{ge} or more",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "at most {le}",
-    "less_than": "less than {lt}",
-}
-"""Words for bounds of numbers, by pydantic's name of what breaks them."""
 
 
 def _check(value: object, annotation: object) -> None:

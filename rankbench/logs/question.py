@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Self
 
-from rankbench.core.component import QuestionRecord
+from rankbench.core.question import QuestionRecord
 from rankbench.data.readings.find import told
 from rankbench.logs.log_filter import Filter
 

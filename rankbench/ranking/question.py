@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rankbench.core.component import Offered
+from rankbench.core.question import Offered
 from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.question import LogQuestion

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from rankbench.core.component import Offered, QuestionRecord
+from rankbench.core.question import Offered, QuestionRecord
 from rankbench.core.runtime import available_cores
 from rankbench.errors import SpecError
 from rankbench.interfaces.dataset import Dataset

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rankbench.core.component import Offered, QuestionRecord
+from rankbench.core.question import Offered, QuestionRecord
 from rankbench.core.runtime import LOG_SEED
 from rankbench.data.readers.run_measures import Ties
 from rankbench.data.readers.trec_tables import in_memory

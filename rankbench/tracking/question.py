@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from rankbench.core.component import Offered, QuestionRecord
+from rankbench.core.question import Offered, QuestionRecord
 from rankbench.core.text import seconds_of
 from rankbench.errors import SpecError, option
 from rankbench.runner.question import Additions, DatasetNames, OnlyThese
@@ -107,7 +107,7 @@ class TimeQuestion(ChangeQuestion):
     """Other version of rankbench to time."""
 
     rounds: Annotated[int | None, Field(ge=1), Offered()] = None
-    """Maximum number of rounds, rounded up to whole processes of two."""
+    """Maximum number of rounds, each in new processes."""
 
     budget: Annotated[str | None, Offered(metavar="10m")] = None
     """Maximum time, as 90s or 1h; default: 10m, or no limit with `rounds`."""

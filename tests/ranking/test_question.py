@@ -16,7 +16,7 @@ from rankbench.audits.commands import audit
 from rankbench.audits.question import AuditQuestion
 from rankbench.cli.aggregate import aggregate, rank
 from rankbench.cli.run import run
-from rankbench.core.component import Offered, QuestionRecord
+from rankbench.core.question import Offered, QuestionRecord
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.log_filter import Filter
 from rankbench.ranking.question import OverTimeQuestion, RankingQuestion
