@@ -107,7 +107,7 @@ class TimeQuestion(ChangeQuestion):
     """Other version of rankbench to time."""
 
     rounds: Annotated[int | None, Field(ge=1), Offered()] = None
-    """Maximum number of rounds, each in new processes."""
+    """Maximum number of rounds; every three are in new processes."""
 
     budget: Annotated[str | None, Offered(metavar="10m")] = None
     """Maximum time, as 90s or 1h; default: 10m, or no limit with `rounds`."""

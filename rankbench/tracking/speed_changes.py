@@ -24,7 +24,7 @@ from rankbench.interfaces.suite import matches
 from rankbench.stats.contrasts import FEWEST
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
 from rankbench.tracking.timings import TimedCell, Timings
-from rankbench.tracking.turns import launch_log_ratios, launch_medians, share_of_look
+from rankbench.tracking.turns import launch_log_ratios, share_of_look
 
 LARGER_BY = 0.1
 """Share of base by which peak memory must grow to matter."""
@@ -91,7 +91,7 @@ def timing_changes(base: Timings, head: Timings, family: Family) -> tuple[list[C
 def _in_turns(base: Timings, head: Timings, cell: TimedCell, margin: Margin) -> ChangeEstimate:
     """Return the change over launches in which both were timed in turns."""
     ratios = launch_log_ratios(head.seconds[cell], base.seconds[cell])
-    before = float(np.median(launch_medians(base.seconds[cell])))
+    before = float(np.median(base.seconds[cell].min(axis=-1)))
     rests = f"{count_text(len(ratios), 'launch')} of {count_text(head.rounds, 'round')}, in turns"
     where, se = f"{cell.experiment}, n = {cell.n:,}, seconds", math.sqrt(variance_of_mean(ratios))
     return _slower(where, cell.contender, before, float(ratios.mean()), rests, margin, se, len(ratios) - 1.0)

@@ -36,7 +36,7 @@ class TimedRow(NamedTuple):
     ----------
     where, contender : str
     seconds, lower, upper : float
-        Median of a warm call, and its 95% interval.
+        Median over launches of the fastest warm call, and its 95% interval.
     ratio, ratio_lower, ratio_upper : float
         To the reference, by paired log ratios.
     first : float
@@ -118,7 +118,7 @@ class TimedSuite:
     def sentence(self) -> str:
         """Return a sentence on the number of timings."""
         launches, rounds = count_text(self.launches, "launch"), count_text(self.rounds, "round")
-        return f"{launches} of {rounds}, each contender twice a round; in {self.directory}."
+        return f"{launches} of {rounds}, each contender once a round; in {self.directory}."
 
 
 def time_suite(
@@ -229,7 +229,7 @@ def _notes(launcher: Launcher) -> list[str]:
 
 def _timings(launcher: Launcher, launches: Sequence[turns.Launch], at: int, facts: TimingFacts) -> Timings:
     """Return the table of one side: all that was timed without failure in each launch."""
-    seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R, 2)
+    seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R)
     kept = [(place, cell) for place, cell in enumerate(launcher.cells) if cell not in launcher.failed]
     return Timings(
         facts,
@@ -244,7 +244,7 @@ def _rows(timings: Timings) -> list[TimedRow]:
     share = turns.share_of_look(timings.facts.declared, timings.launches, last=timings.facts.last)
     found = []
     for cell, seconds in timings.seconds.items():
-        of_launches = turns.launch_medians(seconds)
+        of_launches = seconds.min(axis=-1)
         ratios = turns.launch_log_ratios(seconds, timings.reference)
         interval = mean_intervals(ratios[:, None], 1 - 0.05 * share)
         taken = timings.memory[cell]

@@ -25,13 +25,14 @@ from rankbench.errors import InputError
 from rankbench.interfaces.cell import printable
 from rankbench.interfaces.suite import SuitePart
 from rankbench.tracking.question import TimeQuestion
-from rankbench.tracking.timings import TURNS, TimedCell
+from rankbench.tracking.speed_changes import LARGER_BYTES
+from rankbench.tracking.timings import TimedCell
 from rankbench.tracking.turns import ROUNDS, Launch, order_of_round
 
 SCRIPT = Path(__file__).with_name("timing_worker.py")
 
 SHORTEST = 0.02
-"""Seconds that are timed at a time: of a shorter call, several are timed together."""
+"""Seconds of calls in a round, of which the fastest counts: a longer call is made once."""
 
 _LAST_LINES = 15
 
@@ -174,6 +175,7 @@ class Launcher:
         self.missing: dict[int, list[TimedCell]] = {}
         self.failed: dict[TimedCell, str] = {}
         self._loops: list[int] = []
+        self._large: NDArray[np.bool_] = np.array([], dtype=np.bool_)
 
     def launch(self, number: int, until: float) -> Launch | None:
         """Launch, warm up and time; see `rankbench.tracking.turns.take_turns`."""
@@ -191,8 +193,11 @@ class Launcher:
             if number == 0:
                 fastest = [min(process.call(cell)["seconds"] for process in processes) for cell in self.cells]
                 self._loops = [*(max(1, math.ceil(SHORTEST / seconds)) for seconds in fastest), 1]
-            asked = [[process.call(cell, memory=True)["memory"] for cell in self.cells] for process in processes]
-            memory = np.array(asked, dtype=np.float64)  # nan if the system does not report it
+                self._large = np.ones(len(self.cells), dtype=np.bool_)
+            memory = self._memory(processes)
+            if number == 0:
+                # A peak that is below can grow by as much in no other launch.
+                self._large = np.isfinite(memory).all(axis=0) & (memory.max(axis=0) >= LARGER_BYTES)
             found = [self._round(number, one, processes, until) for one in range(ROUNDS if self.cells else 0)]
             rounds = [one for one in found if one is not None]
             # The first launch counts though it has fewer rounds: there may be no other.
@@ -236,16 +241,22 @@ class Launcher:
             times = times[:, kept]
         return times
 
+    def _memory(self, processes: Sequence[_Process]) -> NDArray[np.float64]:
+        """Return the bytes at the peak, shape (S, C); nan of small cells, and if the system does not report it."""
+        memory = np.full((len(processes), len(self.cells)), np.nan)
+        for side, process in enumerate(processes):
+            for at in np.flatnonzero(self._large):
+                memory[side, at] = process.call(self.cells[at], memory=True)["memory"]
+        return memory
+
     def _round(
         self, launch: int, number: int, processes: Sequence[_Process], until: float
     ) -> NDArray[np.float64] | None:
-        """Return the seconds of a round, shape (S, C + 1, 2); None if the time is over."""
+        """Return the seconds of a round, shape (S, C + 1); None if the time is over."""
         cells = [*self.cells, None]
-        seconds = np.full((len(processes), len(cells), TURNS), np.nan)
-        order = order_of_round(self.seed, launch, number, len(processes), len(cells))
-        for place, (side, one) in enumerate(order):
+        seconds = np.full((len(processes), len(cells)), np.nan)
+        for side, one in order_of_round(self.seed, launch, number, len(processes), len(cells)):
             if time.monotonic() > until:
                 return None
-            answer = processes[side].call(cells[one], loops=self._loops[one])
-            seconds[side, one, place * TURNS // len(order)] = answer["seconds"]
+            seconds[side, one] = processes[side].call(cells[one], loops=self._loops[one])["seconds"]
         return seconds

@@ -28,9 +28,6 @@ TIMINGS = "timings"
 REFERENCE = "reference"
 """Name in the table of the workload beside the contenders; its experiment is empty."""
 
-TURNS = 2
-"""Calls of a contender in a round."""
-
 
 class TimedCell(NamedTuple):
     """A timed contender of an experiment at one n."""
@@ -66,14 +63,14 @@ class TimingFacts(BaseModel):
     precision : float
         The relative half width at which the job ended, if it did.
     seed : int
-        Of the order of turns.
+        Of the order of calls.
     failed : dict of str to str
         Contenders that could not be timed, and why.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     job: str = Field(min_length=1)
     side: Literal["base", "head", ""] = ""
     suite: str
@@ -95,14 +92,14 @@ class Timings:
     Attributes
     ----------
     facts : TimingFacts
-    seconds : dict of TimedCell to ndarray of float64, shape (L, R, 2)
-        Of a call, by launch, round and turn.
-    reference : ndarray of float64, shape (L, R, 2)
+    seconds : dict of TimedCell to ndarray of float64, shape (L, R)
+        Of the fastest call, by launch and round.
+    reference : ndarray of float64, shape (L, R)
         Of the workload beside them.
     first : dict of TimedCell to ndarray of float64, shape (L,)
         Of the first call of each launch, which compiles or loads compiled code.
     memory : dict of TimedCell to ndarray of float64, shape (L,)
-        Peak memory of a call in bytes, beyond its process's memory before; nan if the system does not report it.
+        Peak memory of a call in bytes, beyond its process's memory before; nan where it was not measured.
     """
 
     facts: TimingFacts
@@ -168,7 +165,7 @@ def read_timings(directory: Path) -> Timings:
         facts = TimingFacts.model_validate(text)
         if sha256(data) != digest:
             raise StoreError(f"{folder / TIMINGS}.parquet: it is not what was written: its sha256 is another one")
-        return _timings(facts, pl.read_parquet(data), (launches, rounds, TURNS))
+        return _timings(facts, pl.read_parquet(data), (launches, rounds))
     except OSError as error:
         raise StoreError(f"{folder}: the timings cannot be read ({error.strerror or error})") from error
     except (ValidationError, ValueError, LookupError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
@@ -180,28 +177,28 @@ def _frame(timings: Timings) -> pl.DataFrame:
     rows: list[tuple[Any, ...]] = []
 
     def add(cell: TimedCell, seconds: NDArray[np.float64]) -> None:
-        for (launch, number, turn), value in np.ndenumerate(seconds):
-            rows.append((*cell, launch + 1, number + 1, turn + 1, float(value), None))
+        for (launch, number), value in np.ndenumerate(seconds):
+            rows.append((*cell, launch + 1, number + 1, float(value), None))
 
     for cell, seconds in timings.seconds.items():
         for launch, value in enumerate(timings.first[cell]):
             taken = float(timings.memory[cell][launch])
-            rows.append((*cell, launch + 1, 0, 0, float(value), None if np.isnan(taken) else taken))
+            rows.append((*cell, launch + 1, 0, float(value), None if np.isnan(taken) else taken))
         add(cell, seconds)
     add(TimedCell("", REFERENCE, 0), timings.reference)
     schema = {
         **{"experiment": pl.String, "contender": pl.String, "n": pl.Int64, "launch": pl.Int64, "round": pl.Int64},
-        **{"turn": pl.Int64, "seconds": pl.Float64, "memory": pl.Float64},
+        **{"seconds": pl.Float64, "memory": pl.Float64},
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _timings(facts: TimingFacts, frame: pl.DataFrame, shape: tuple[int, int, int]) -> Timings:
+def _timings(facts: TimingFacts, frame: pl.DataFrame, shape: tuple[int, int]) -> Timings:
 
     seconds: dict[TimedCell, NDArray[np.float64]] = {}
     first: dict[TimedCell, NDArray[np.float64]] = {}
     memory: dict[TimedCell, NDArray[np.float64]] = {}
-    ordered = frame.sort("launch", "round", "turn", maintain_order=True)
+    ordered = frame.sort("launch", "round", maintain_order=True)
     for (experiment, contender, n), calls in ordered.group_by("experiment", "contender", "n", maintain_order=True):
         cell = TimedCell(str(experiment), str(contender), int(n))
         if not (calls["seconds"].to_numpy() > 0).all():

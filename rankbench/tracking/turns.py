@@ -14,9 +14,10 @@ References
 
 A launch is a new process for each version that is timed: where a process puts its memory, how it hashes and what else
 was going on when it started shifts all of its times together, so that rounds of one process agree with one another
-better than with the truth. Statistics are therefore of launches, and more launches with fewer turns tell more: of a
-suite of a hundred rows a test needs some ten. A launch has rounds; in a round everything is timed in an order of its
-own, then in the reverse order.
+better than with the truth. Statistics are therefore of launches: of a suite of a hundred rows a test needs some ten. A
+launch has rounds; in a round everything is timed in an order of its own, so that the rounds of one contender lie apart.
+The fastest call of a launch stands for it: other processes and other machines on the same processor only add time, and
+where they do so for seconds, a mean or a median of the rounds has it.
 """
 
 from __future__ import annotations
@@ -32,49 +33,19 @@ from numpy.typing import NDArray
 from rankbench.stats.contrasts import mean_intervals
 
 
-def hodges_lehmann(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the median of the averages of all pairs [HL63]_, over the last axis.
-
-    An outlier hardly moves it, and of normal noise it makes as much as the mean, but for 5%.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (..., R)
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-
-    References
-    ----------
-    .. [HL63] J. L. Hodges, E. L. Lehmann. Estimates of location based on rank tests. Annals of Mathematical Statistics
-       34(2), 1963.
-    """
-    first, second = np.triu_indices(values.shape[-1])
-    return np.asarray(np.median((values[..., first] + values[..., second]) / 2, axis=-1))
-
-
 def launch_log_ratios(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return one log ratio a launch: `hodges_lehmann` over the turns of all of its rounds.
-
-    Of the turns of a round every other one is in the reverse order: a clock that drifts evenly cancels.
+    """Return one log ratio a launch, of the fastest calls.
 
     Parameters
     ----------
-    above, below : ndarray of float64, shape (..., L, R, T)
-        Seconds of the compared ones by launch, round and turn.
+    above, below : ndarray of float64, shape (..., L, R)
+        Seconds of the compared ones by launch and round.
 
     Returns
     -------
     ndarray of float64, shape (..., L)
     """
-    ratios = np.log(above) - np.log(below)
-    return hodges_lehmann(ratios.reshape(*ratios.shape[:-2], -1))
-
-
-def launch_medians(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the median of all calls of each launch, shape (L,), of seconds of shape (L, R, T)."""
-    return np.asarray(np.median(seconds.reshape(len(seconds), -1), axis=1))
+    return np.asarray(np.log(above.min(axis=-1)) - np.log(below.min(axis=-1)))
 
 
 def median_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
@@ -137,7 +108,7 @@ def share_of_look(declared: int, seen: int, *, last: bool) -> float:
     return float(part**POWER - (before / declared) ** POWER)
 
 
-ROUNDS = 1
+ROUNDS = 3
 """Rounds of a launch."""
 
 LAUNCHES = 500
@@ -150,10 +121,10 @@ class Launch:
 
     Attributes
     ----------
-    seconds : ndarray of float64, shape (S, C + 1, R, 2)
-        By side, contender (the reference is the last), round and turn.
+    seconds : ndarray of float64, shape (S, C + 1, R)
+        By side, contender (the reference is the last) and round.
     first, memory : ndarray of float64, shape (S, C)
-        Seconds of the first call; bytes at the peak, or nan.
+        Seconds of the first call; bytes at the peak, or nan where it was not measured.
     """
 
     seconds: NDArray[np.float64]
@@ -180,13 +151,12 @@ class TurnsTaken:
 
 
 def order_of_round(seed: int, launch: int, number: int, sides: int, contenders: int) -> list[tuple[int, int]]:
-    """Return the turns (side, contender) of a round: shuffled, then the other way round.
+    """Return the shuffled calls (side, contender) of a round.
 
     The sides of a contender follow one another, which of them first is shuffled too.
     """
     rng = np.random.default_rng([seed, launch, number])
-    there = [(int(side), int(one)) for one in rng.permutation(contenders) for side in rng.permutation(sides)]
-    return [*there, *reversed(there)]
+    return [(int(side), int(one)) for one in rng.permutation(contenders) for side in rng.permutation(sides)]
 
 
 def half_widths(launches: Sequence[Launch], share: float) -> NDArray[np.float64]:
@@ -198,7 +168,7 @@ def half_widths(launches: Sequence[Launch], share: float) -> NDArray[np.float64]
     share : float
         Of the level, see `rankbench.tracking.turns.share_of_look`.
     """
-    seconds = np.stack([one.seconds for one in launches], axis=2)  # (S, C + 1, L, R, 2)
+    seconds = np.stack([one.seconds for one in launches], axis=2)  # (S, C + 1, L, R)
     if len(seconds) == 2:
         ratios = launch_log_ratios(seconds[1, :-1], seconds[0, :-1])
     else:

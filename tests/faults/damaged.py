@@ -27,7 +27,7 @@ from rankbench.store.published import PublishedRows, published_rows, read_digest
 from rankbench.suites.suite_files import read_suite
 from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry, read_history
 from rankbench.tracking.speed_changes import read_job
-from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, read_timings, write_timings
+from rankbench.tracking.timings import TimedCell, TimingFacts, Timings, read_timings, write_timings
 
 TOKENS = (
     b"\r", b"\n", b"\r\n", b'"', b'""', b",", b"\t", b" ", b"\0", b"\xff", b"\xef\xbb\xbf", b"1e999", b"nan", b"-1",
@@ -149,7 +149,7 @@ def written() -> dict[str, bytes]:
             value = HistoryValue(name="a/b", value=day % 3 / 2)
             date = datetime(2026, 1, day, tzinfo=UTC)
             add_entry(folder / "history", HistoryEntry(commit=f"abcd{day}", date=date, machine="m", values=(value,)))
-        cell, times = TimedCell("e", "a", 10), np.ones((2, 3, TURNS))
+        cell, times = TimedCell("e", "a", 10), np.ones((2, 3))
         facts = TimingFacts(
             job="j", suite="s", version="0.1.0", machine="m", reference="r", declared=7, last=False, precision=0.02,
             seed=5,

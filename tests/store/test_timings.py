@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rankbench.errors import StoreError
-from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, has_timings, read_timings, write_timings
+from rankbench.tracking.timings import TimedCell, TimingFacts, Timings, has_timings, read_timings, write_timings
 
 CELLS = [TimedCell("e", "a", 10), TimedCell("e", "a", 20), TimedCell("f", "näme|x", 10)]
 
@@ -21,10 +21,10 @@ def made(launches: int = 3, rounds: int = 2) -> Timings:
         job="j", side="head", suite="s", version="0.1.0", machine="m", reference="r", versions={"numpy": "2"},
         declared=7, last=False, precision=0.02, seed=5, failed={"e, n = 10, b": "error: why"},
     )  # fmt: skip
-    seconds = {cell: rng.random((launches, rounds, TURNS)) + 0.1 for cell in CELLS}
+    seconds = {cell: rng.random((launches, rounds)) + 0.1 for cell in CELLS}
     memory = {cell: np.append(np.full(launches - 1, 1e6), np.nan) for cell in CELLS}
     first = {cell: rng.random(launches) + 1 for cell in CELLS}
-    return Timings(facts, seconds, rng.random((launches, rounds, TURNS)) + 0.1, first, memory)
+    return Timings(facts, seconds, rng.random((launches, rounds)) + 0.1, first, memory)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -46,10 +46,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_other_programs_read_it(tmp_path: Path) -> None:
     write_timings(tmp_path, made())
     frame = pl.read_parquet(tmp_path / "timings" / "timings.parquet")
-    assert frame.columns == ["experiment", "contender", "n", "launch", "round", "turn", "seconds", "memory"]
-    assert frame.height == 3 * (3 + 3 * 2 * TURNS) + 3 * 2 * TURNS
+    assert frame.columns == ["experiment", "contender", "n", "launch", "round", "seconds", "memory"]
+    assert frame.height == 3 * (3 + 3 * 2) + 3 * 2
     first = frame.filter(pl.col("round") == 0)
-    assert set(first["turn"]) == {0}
     assert frame.filter(pl.col("round") > 0)["memory"].null_count() == frame.height - first.height
 
 
@@ -67,7 +66,7 @@ def test_other_programs_read_it(tmp_path: Path) -> None:
         lambda folder: rewritten(folder, rounds=float("inf")),
         lambda folder: rewritten(folder, unknown=1),
         lambda folder: rewritten(folder, sha256="0"),
-        lambda folder: rewritten(folder, schema_version=2),
+        lambda folder: rewritten(folder, schema_version=1),
     ],
 )
 def test_damage_is_refused(damage, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.tracking.comparison import Change, Family, Margin
 from rankbench.tracking.speed_changes import timing_changes
-from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings
+from rankbench.tracking.timings import TimedCell, TimingFacts, Timings
 from rankbench.tracking.turns import ROUNDS, Launch, TurnsTaken, order_of_round, take_turns
 
 CONTENDERS = 12
@@ -23,9 +23,9 @@ class Machine:
     Attributes
     ----------
     noise : float
-        Standard deviation of the logarithm of a call's time.
+        Mean of the exponential delay of a call, in the logarithm of its time.
     offset : float
-        The same of what all calls of a contender in one process share.
+        Standard deviation of the logarithm of what all calls of a contender in one process share.
     drift : float
         The same of the clock after a hundred calls: a random walk, with a trend of that size.
     spikes : float
@@ -62,16 +62,15 @@ class Machine:
         for one, share in self.slower.items():
             change[1, one] = np.log1p(share)
         level = np.log(self.seconds) + change + self.rng.normal(0, self.offset, (2, several))
-        found = np.empty((2, several, ROUNDS, TURNS))
+        found = np.empty((2, several, ROUNDS))
         for at in range(ROUNDS):
             order = np.array(order_of_round(self.rng.integers(2**31), number, at, 2, several))
             calls = len(order)
             clock = self.clock + np.cumsum(self.rng.normal(self.trend, self.drift / 10, calls))
             self.clock = float(clock[-1])
-            times = level[order[:, 0], order[:, 1]] + clock + self.rng.normal(0, self.noise, calls)
+            times = level[order[:, 0], order[:, 1]] + clock + self.rng.exponential(self.noise, calls)
             times += np.where(self.rng.random(calls) < self.spikes, np.log(self.rng.uniform(1, 3, calls)), 0)
-            turns = np.repeat(np.arange(TURNS), calls // TURNS)
-            found[order[:, 0], order[:, 1], at, turns] = np.exp(times)
+            found[order[:, 0], order[:, 1], at] = np.exp(times)
             self.now += float(np.exp(times).sum())
         self.now += 2.0
         if number and self.now > until:
@@ -104,7 +103,7 @@ def sides(taken: TurnsTaken, job: tuple[str, str] = ("j", "j")) -> tuple[Timings
 
 
 def timings(facts: TimingFacts, seconds: NDArray[np.float64], memory: NDArray[np.float64]) -> Timings:
-    """Return a table; the last of `seconds` (C + 1, L, R, 4) is the reference, `memory` is (C, L)."""
+    """Return a table; the last of `seconds` (C + 1, L, R) is the reference, `memory` is (C, L)."""
     cells = [TimedCell("e", f"c{one}", 10) for one in range(len(seconds) - 1)]
     first = {cell: np.ones(seconds.shape[1]) for cell in cells}
     return Timings(

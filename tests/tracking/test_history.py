@@ -28,7 +28,7 @@ from rankbench.tracking.history import (
     read_history,
 )
 from rankbench.tracking.history_commands import history
-from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
+from rankbench.tracking.timings import TimedCell, TimingFacts, Timings, write_timings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -103,7 +103,7 @@ def test_timings_are_kept_as_ratios_to_the_reference_of_their_job(tmp_path: Path
     cell = TimedCell("e", "a", 10)
     facts = TimingFacts(job="j", suite="s", version="1", machine="m", reference="1, NumPy 2", declared=2, last=True,
                         precision=0.02, seed=1)  # fmt: skip
-    times, once = np.full((2, 2, TURNS), 0.3), np.ones(2)
+    times, once = np.full((2, 2), 0.3), np.ones(2)
     write_timings(tmp_path, Timings(facts, {cell: times}, np.full_like(times, 0.1), {cell: once}, {cell: once}))
     entry = entry_of(tmp_path, "abcd", datetime(2026, 1, 1, tzinfo=UTC))
     assert entry.machine == "m"
