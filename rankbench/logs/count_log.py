@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rankbench.errors import ExecutorError, InputError, RankbenchError
 from rankbench.logs.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
 from rankbench.logs.name_codes import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
-from rankbench.logs.parquet_log import ROW, LogRows, ParquetLog
+from rankbench.logs.parquet_log import ROW, ParquetLog
 from rankbench.logs.partial_counts import (
     PART,
     Cells,
@@ -234,7 +234,7 @@ def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool]) -> Co
 # The functions below run on the cluster's machines.
 
 
-def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Counted:
+def _count(rows: ParquetLog, judge: str | None, signed: bool, small: bool) -> Counted:
     """Count a part."""
     if (missing := rows.unreadable()) is not None:
         import socket

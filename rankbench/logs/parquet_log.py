@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -22,50 +21,28 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A file of a log: where it is, its rows, and its size in bytes."""
+    """Rows of a file of a log.
+
+    Attributes
+    ----------
+    path : Path
+    rows : int
+        Number of rows.
+    size : int
+        Bytes of the whole file.
+    begin : int or None
+        Rows of the file before these; None: these are all.
+    """
 
     path: Path
     rows: int
     size: int
-
-
-@dataclass(frozen=True)
-class LogRows:
-    """Successive rows of a log, as another machine can read them.
-
-    Attributes
-    ----------
-    first : int
-        Rows of the log before these.
-    files : tuple of (str, int, int, int)
-        Absolute path, size in bytes, first row and number of rows to take.
-    reading : Reading or None
-        See `ParquetLog`.
-    """
-
-    first: int
-    files: tuple[tuple[str, int, int, int], ...]
-    reading: Reading | None
-
-    def unreadable(self) -> str | None:
-        """Return the first file that is missing here, or differs from the original."""
-        for path, size, _, _ in self.files:
-            try:
-                if os.stat(path).st_size != size:
-                    return path
-            except OSError:
-                return path
-        return None
-
-    def frame(self) -> pl.LazyFrame:
-        """Return the rows."""
-        pieces = [pl.scan_parquet(path, glob=False).slice(begin, count) for path, _, begin, count in self.files]
-        return _read_as(pl.concat(pieces), self.reading)
+    begin: int | None = None
 
 
 @dataclass(frozen=True)
 class ParquetLog:
-    """Comparisons in Parquet files, in sequence, that can be counted as they are.
+    """Comparisons in Parquet files, in sequence, that can be counted as they are, here or on another machine.
 
     Attributes
     ----------
@@ -75,11 +52,14 @@ class ParquetLog:
         Without empty ones.
     reading : Reading or None
         The meanings of its columns, as they were applied; None: they have the schema's names.
+    first : int
+        Rows of the whole log before these.
     """
 
     path: Path
     files: tuple[ParquetFile, ...]
     reading: Reading | None = None
+    first: int = 0
 
     @property
     def rows(self) -> int:
@@ -87,23 +67,35 @@ class ParquetLog:
         return sum(file.rows for file in self.files)
 
     def raw(self) -> pl.LazyFrame:
-        """Return all files under their own columns."""
+        """Return the rows under the files' own columns."""
+        if any(file.begin is not None for file in self.files):
+            rows = [pl.scan_parquet(one.path, glob=False).slice(one.begin or 0, one.rows) for one in self.files]
+            return pl.concat(rows)
         return pl.scan_parquet([file.path for file in self.files], glob=False)
 
     def frame(self) -> pl.LazyFrame:
-        """Return the whole log, its rows unchecked, so that times may be texts."""
-        return _read_as(self.raw(), self.reading)
+        """Return the rows in the schema, unchecked, so that times may be texts."""
+        return self.raw() if self.reading is None else votes_as_read(self.raw(), self.reading)
 
-    def cut(self, first: int, count: int) -> LogRows:
-        """Return at most `count` rows from row `first` on."""
-        found = []
-        begin = 0
+    def cut(self, first: int, count: int) -> ParquetLog:
+        """Return at most `count` rows from row `first` on, as another machine can read them."""
+        found, begin = list[ParquetFile](), 0
         for file in self.files:
             low, high = max(first, begin), min(first + count, begin + file.rows)
             if low < high:
-                found.append((str(file.path.resolve()), file.size, low - begin, high - low))
+                found.append(ParquetFile(file.path.resolve(), high - low, file.size, low - begin))
             begin += file.rows
-        return LogRows(first, tuple(found), self.reading)
+        return replace(self, files=tuple(found), first=first)
+
+    def unreadable(self) -> Path | None:
+        """Return the first file that is missing here, or differs from the original."""
+        for file in self.files:
+            try:
+                if file.path.stat().st_size != file.size:
+                    return file.path
+            except OSError:
+                return file.path
+        return None
 
     def located(self, error: InputError) -> InputError:
         """Return an error about a row of the log as one about a row of its file."""
@@ -115,10 +107,6 @@ class ParquetLog:
                 return InputError(error.message, path=file.path, row=row - begin, column=error.column)
             begin += file.rows
         return InputError(error.message, path=self.path, row=row, column=error.column)
-
-
-def _read_as(raw: pl.LazyFrame, reading: Reading | None) -> pl.LazyFrame:
-    return raw if reading is None else votes_as_read(raw, reading)
 
 
 def parquet_log(path: Path, reading: Reading | None = None) -> ParquetLog:

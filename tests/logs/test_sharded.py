@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,13 +193,13 @@ def test_a_bad_row_is_named_as_locally(cluster: Cluster, shards: Path, tmp_path:
 def test_workers_that_do_not_see_the_log_are_named(
     cluster: Cluster, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rankbench.logs.parquet_log import LogRows, ParquetLog
+    from rankbench.logs.parquet_log import ParquetLog
 
     cut = ParquetLog.cut
 
-    def elsewhere(self: ParquetLog, first: int, count: int) -> LogRows:
+    def elsewhere(self: ParquetLog, first: int, count: int) -> ParquetLog:
         rows = cut(self, first, count)
-        return LogRows(first, tuple((f"/nowhere{path}", *rest) for path, *rest in rows.files), rows.reading)  # type: ignore[misc]
+        return replace(rows, files=tuple(replace(file, path=Path(f"/nowhere{file.path}")) for file in rows.files))
 
     monkeypatch.setattr(ParquetLog, "cut", elsewhere)
     with pytest.raises(ExecutorError, match=r"does not see /nowhere.*file system that all workers share"):
