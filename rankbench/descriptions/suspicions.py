@@ -22,6 +22,7 @@ from rankbench.data.tables.cells import EMPTY
 from rankbench.data.tables.schemas import REST
 from rankbench.descriptions.judges import BiasedJudge, Position, Repeats, position_bias, repeats, votes_with_points
 from rankbench.errors import Warned, option
+from rankbench.logs.stream import LOOKED_AT
 
 # ruff: noqa: RUF001
 
@@ -163,9 +164,6 @@ def odd(names: Iterable[str]) -> list[str]:
         or any(unicodedata.category(character) in hidden for character in name)
     )
 
-
-LOOKED_AT = 1 << 15
-"""Votes that `suspicious_votes` looks at: it costs milliseconds for logs of any length."""
 
 _BY_LOT = "if sides were randomized"
 _MOST = 4

@@ -32,7 +32,7 @@ from rankbench.logs.partial_counts import (
     joined_parts,
     packed_clusters,
 )
-from rankbench.logs.stream import FirstVotes, LogStream, all_named, log_schema
+from rankbench.logs.stream import LogStream, all_named, log_schema
 from rankbench.logs.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
 
 
@@ -41,7 +41,7 @@ def count_frame(
     *,
     judge: str | None = None,
     signed: bool = True,
-    first_votes: FirstVotes | None = None,
+    first_votes: list[pl.DataFrame] | None = None,
     check: Callable[[LogPart], None] | None = None,
 ) -> LogPart:
     """Sum the comparisons of a log by pair, without holding the log in memory.

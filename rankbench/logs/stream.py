@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -18,32 +17,17 @@ from rankbench.logs.count import NO_TIES, NO_WEIGHTS
 from rankbench.logs.name_codes import CategoryCodes, Codes, codes_for
 from rankbench.logs.thread_tables import ROWS, LogPiece
 
+LOOKED_AT = 1 << 15
+"""First votes of a log that are searched for suspicious ones: it costs milliseconds for logs of any length."""
 
-@dataclass
-class FirstVotes:
-    """The first votes of a log, kept while it is streamed, so that they can be examined without another pass.
 
-    Attributes
-    ----------
-    limit : int
-        Rows to keep.
-    frames : list of DataFrame
-        Those that were kept: ``winner`` and ``loser`` by name, ``tie``, ``query_id``, ``judge`` and ``first`` if
-        the log has them; ``time`` where it has ``first``, as games of two times are no mirrored ones.
+def beside_counted(schema: pl.Schema) -> list[str]:
+    """Return the columns of a log that first votes have and that are not counted.
+
+    They have ``time`` where they have ``first``, as games of two times are no mirrored ones.
     """
-
-    limit: int
-    frames: list[pl.DataFrame] = field(default_factory=list)
-
-    @staticmethod
-    def beside(schema: pl.Schema) -> list[str]:
-        """Return the columns of a log that are kept and not counted."""
-        times = ["time"] if "first" in schema else []
-        return [name for name in ("query_id", "first", "judge", *times, REST) if name in schema]
-
-    def lacking(self) -> int:
-        """Return the number of rows that are still missing."""
-        return self.limit - sum(frame.height for frame in self.frames)
+    times = ["time"] if "first" in schema else []
+    return [name for name in ("query_id", "first", "judge", *times, REST) if name in schema]
 
 
 class LogStream:
@@ -63,8 +47,9 @@ class LogStream:
         Rows of the log before those of the frame, for errors.
     signed : bool
         Whether a missing judge is an error; else `unsigned` tells that there was one.
-    first_votes : FirstVotes, optional
-        Keeps the first rows of this pass.
+    first_votes : list of DataFrame, optional
+        Gets one more than the first `LOOKED_AT` votes of this pass, so that they can be examined without another:
+        ``winner`` and ``loser`` by name, ``tie``, and `beside_counted`.
 
     Attributes
     ----------
@@ -88,7 +73,7 @@ class LogStream:
         first: int = 0,
         *,
         signed: bool = True,
-        first_votes: FirstVotes | None = None,
+        first_votes: list[pl.DataFrame] | None = None,
     ) -> None:
         schema = log_schema(frame)
         self.first_votes = first_votes
@@ -120,9 +105,9 @@ class LogStream:
         # Columns that every row must have.
         self.needed = [name for name in self.coded.collect_schema() if signed or name != "judge"]
         if first_votes is not None:
-            first_votes.frames.clear()
+            first_votes.clear()
             known = self.coded.collect_schema()
-            columns += [pl.col(name) for name in first_votes.beside(schema) if name not in known]
+            columns += [pl.col(name) for name in beside_counted(schema) if name not in known]
             self.coded = frame.select(columns)
         self.frame = frame
 
@@ -160,12 +145,13 @@ class LogStream:
 
     def _keep(self, frame: pl.DataFrame) -> None:
         """Keep the first rows of the log, with names in place of codes."""
-        if self.first_votes is None or not self.first_votes.lacking():
+        kept = self.first_votes
+        if kept is None or not (lacking := LOOKED_AT + 1 - sum(map(len, kept))):
             return
-        rows = first_of_counts(frame, self.first_votes.lacking())
+        rows = first_of_counts(frame, lacking)
         coded = {"winner": self.items, "loser": self.items} | ({"judge": self.judges} if self.judges else {})
         named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
-        self.first_votes.frames.append(rows.with_columns(named))
+        kept.append(rows.with_columns(named))
 
     def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])

@@ -21,7 +21,7 @@ from rankbench.logs.open import Log, raw_log
 from rankbench.logs.opened import OpenedLog
 from rankbench.logs.parquet_log import ROW, ParquetLog
 from rankbench.logs.partial_counts import LogPart
-from rankbench.logs.stream import FirstVotes
+from rankbench.logs.stream import LOOKED_AT, beside_counted
 from rankbench.logs.votes import coded_votes, load_votes
 from rankbench.plugin import manager
 from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
@@ -117,7 +117,7 @@ def load_log(
     *,
     pooled: bool = True,
     address: str = "",
-    first_votes: FirstVotes | None = None,
+    first_votes: list[pl.DataFrame] | None = None,
 ) -> tuple[RankedLog, Intervals | None]:
     """Load an aggregator's votes, ballots or sessions, and choose its intervals.
 
@@ -132,8 +132,8 @@ def load_log(
         Whether an item of one name is one item in all queries; else the log is about one query.
     address : str
         Of the Dask scheduler whose workers count votes; empty: this machine does.
-    first_votes : FirstVotes, optional
-        Keeps the first votes as they are read here.
+    first_votes : list of DataFrame, optional
+        Gets the first votes as they are read here: see `rankbench.logs.stream.LogStream`.
 
     Raises
     ------
@@ -153,8 +153,8 @@ def load_log(
             votes = load_votes(table)
             if first_votes is not None:
                 chosen = [name for name in ("winner", "loser", "tie", "weight") if name in table.collect_schema()]
-                columns = [*chosen, *first_votes.beside(table.collect_schema())]
-                first_votes.frames[:] = [table.select(columns).head(first_votes.limit).collect()]
+                columns = [*chosen, *beside_counted(table.collect_schema())]
+                first_votes[:] = [table.select(columns).head(LOOKED_AT + 1).collect()]
             if intervals == "judges" and votes.unsigned:
                 raise InputError(
                     f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take "
@@ -218,7 +218,7 @@ def _crossed(source: OpenedLog, aggregator: Aggregator) -> CrossedVotes:
 
 
 def counted_votes(
-    source: OpenedLog, intervals: WantedIntervals, *, address: str = "", first_votes: FirstVotes | None = None
+    source: OpenedLog, intervals: WantedIntervals, *, address: str = "", first_votes: list[pl.DataFrame] | None = None
 ) -> tuple[CountedVotes, LogFacts]:
     """Count votes by pair, and by unit if intervals are wanted, in one pass.
 

@@ -13,7 +13,7 @@ import polars as pl
 from rankbench.core.text import listed
 from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.data.tables.schemas import REST
-from rankbench.descriptions.suspicions import LOOKED_AT, name_notes, suspicious_votes
+from rankbench.descriptions.suspicions import name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError, Unread, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
@@ -22,7 +22,7 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import Log
 from rankbench.logs.opened import OpenedLog
-from rankbench.logs.stream import FirstVotes, first_of_counts
+from rankbench.logs.stream import LOOKED_AT, first_of_counts
 from rankbench.logs.votes import NO_TIMES
 from rankbench.plugin import manager
 from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
@@ -92,7 +92,7 @@ class RankedParts:
 
     def __init__(self, fitted: FittedQuestion) -> None:
         self.fitted, self.question, self.log = fitted, fitted.question, fitted.log
-        self.first_votes, self.sampled = FirstVotes(LOOKED_AT + 1), dict[str, None]()
+        self.first_votes, self.sampled = list[pl.DataFrame](), dict[str, None]()
         self.notes, self.effects, self.differences = list(self.log.notes), list[pl.DataFrame](), list[pl.DataFrame]()
         self.pairs: PairCounts | None = None
         asked = fitted.question
@@ -245,7 +245,7 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
 
 
 def _findings(
-    source: OpenedLog, first_votes: FirstVotes, names: list[str], *, queries: bool, control: bool
+    source: OpenedLog, first_votes: list[pl.DataFrame], names: list[str], *, queries: bool, control: bool
 ) -> list[str]:
     """Return notes on suspicious votes and names; with `queries`, also on queries."""
     if source.table.row != "comparisons":
@@ -254,8 +254,8 @@ def _findings(
     if "count" in frame.collect_schema():
         frame = first_of_counts(frame.head(LOOKED_AT + 1).collect(engine="streaming"), LOOKED_AT + 1).lazy()
     judged = "judge" in frame.collect_schema()
-    if first_votes.frames:
-        frame = pl.concat(first_votes.frames).lazy()
+    if first_votes:
+        frame = pl.concat(first_votes).lazy()
         # Rows may have been counted in the place of judges.
         frame = frame if judged else frame.drop("judge", strict=False)
     return [*suspicious_votes(frame, queries=queries).notes(control=control), *name_notes(names)]

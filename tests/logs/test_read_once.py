@@ -30,11 +30,12 @@ from rankbench.descriptions import suspicions as findings
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table_check import RawTable
-from rankbench.logs import log_dataset
+from rankbench.logs import log_dataset, stream
 from rankbench.logs.log_dataset import LogDataset
 from rankbench.logs.open import open_log, own_log
 from rankbench.protocols import log_votes as protocol_votes
 from rankbench.protocols.log_votes import votes_of
+from rankbench.ranking import load
 from rankbench.ranking import ranked_parts as engine
 from rankbench.ranking.load import load_log
 from rankbench.runner.prepare import open_shared, protocol_of, shared
@@ -250,7 +251,7 @@ def test_what_is_found_is_what_the_log_itself_says(
     method: str, intervals: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the first 2000 votes, whose names were numbers on the way."""
-    for module in (findings, engine):
+    for module in (findings, stream, load, engine):
         monkeypatch.setattr(module, "LOOKED_AT", 2000)
     frame = seen_votes()
     expected = findings.suspicious_votes(frame.lazy()).notes(control=method == "bradley-terry")
