@@ -19,7 +19,7 @@ from rankbench.core.text import short_repr
 from rankbench.errors import InputError, option
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.row_weights import check_weights
-from rankbench.logs.thread_tables import ROWS, LogPiece, SortedPairs, ThreadShare, merged_runs, only_tables
+from rankbench.logs.thread_tables import ROWS, Piece, SortedPairs, ThreadShare, merged_runs, only_tables
 
 _WAITING = 4
 """Chunks that may wait for a thread, a bound on rows read ahead."""
@@ -28,10 +28,10 @@ _MOST_ITEMS = 2**30 - 1
 
 
 NO_TIES: NDArray[np.uint8] = np.zeros(0, np.uint8)
-"""The `LogPiece.ties` of a log without ties."""
+"""The ties of a `Piece` of a log without ties."""
 
 NO_WEIGHTS: NDArray[np.float64] = np.zeros(0)
-"""The `LogPiece.weights` of a log without weights."""
+"""The weights of a `Piece` of a log without weights."""
 
 
 class Counter:
@@ -51,7 +51,7 @@ class Counter:
         self.names, self.first = names, first
         self.shares = [ThreadShare(tied, weighted), ThreadShare(tied, weighted)]
         self.threads = [ThreadPoolExecutor(1, thread_name_prefix="rankbench-count") for _ in self.shares]
-        self.waiting: deque[tuple[Future[int], int, Sequence[LogPiece]]] = deque()
+        self.waiting: deque[tuple[Future[int], int, Sequence[Piece]]] = deque()
         self.rows = 0
 
     def close(self) -> None:
@@ -59,7 +59,7 @@ class Counter:
         for thread in self.threads:
             thread.shutdown(cancel_futures=True)
 
-    def add(self, chunk: Sequence[LogPiece], m: int) -> None:
+    def add(self, chunk: Sequence[Piece], m: int) -> None:
         """Count a chunk of `ROWS` judgments (the last one may be shorter) whose items are in [0, m).
 
         Raises
@@ -70,7 +70,7 @@ class Counter:
         while len(self.waiting) >= _WAITING:
             self._settle_first()
         turn, first = self.rows // ROWS % 2, self.rows
-        self.rows += sum(map(len, chunk))
+        self.rows += sum(len(winners) for winners, *_ in chunk)
         if self.rows < ROWS:  # threads would take longer to start
             self._check(self.shares[turn].add(chunk, m), first, chunk)
         else:
@@ -85,7 +85,7 @@ class Counter:
         future, first, chunk = self.waiting.popleft()
         self._check(future.result(), first, chunk)
 
-    def _check(self, bad: int, first: int, chunk: Sequence[LogPiece]) -> None:
+    def _check(self, bad: int, first: int, chunk: Sequence[Piece]) -> None:
         if bad >= 0:
             # The first wrong row is named: later ones must not be looked for.
             self.waiting.clear()
@@ -103,14 +103,15 @@ class Counter:
         return merged_runs([run.result() for run in runs], m, cells)
 
 
-def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[str]) -> InputError:
+def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str]) -> InputError:
     """Return the error on judgment `bad` of some pieces, which is the log's `row`, from 1."""
     t = bad
     for piece in pieces:
-        if t < len(piece):
+        if t < len(piece[0]):
             break
-        t -= len(piece)
-    winner, loser = int(piece.winners[t]), int(piece.losers[t])
+        t -= len(piece[0])
+    winners, losers, _, weights = piece
+    winner, loser = int(winners[t]), int(losers[t])
     if winner == loser:
         how = option("columns", "self=drop")
         what = f"item {short_repr(names[winner])} is compared with itself; {how} leaves such rows out"
@@ -118,7 +119,7 @@ def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[st
     for item, column in ((winner, "winner"), (loser, "loser")):
         if not 0 <= item < len(names):
             return InputError(f"items are numbered from 0 to {len(names) - 1}", row=row, column=column)
-    return InputError(f"weight {piece.weights[t]} is not positive and finite", row=row, column="weight")
+    return InputError(f"weight {weights[t]} is not positive and finite", row=row, column="weight")
 
 
 def pair_counts(run: SortedPairs, items: list[str], judgments: int, weighted: bool) -> PairCounts:
@@ -188,7 +189,7 @@ def count_pairs(
     with closing(Counter(len(t) > 0, len(g) > 0, lambda: listed)) as counter:
         for begin in range(0, n, ROWS):
             rows = slice(begin, begin + ROWS)
-            counter.add([LogPiece(_indices(w[rows], size), _indices(v[rows], size), t[rows], g[rows])], size)
+            counter.add([(_indices(w[rows], size), _indices(v[rows], size), t[rows], g[rows])], size)
         run = counter.total(size)
     return checked_sums(pair_counts(run, listed, n, len(g) > 0))
 

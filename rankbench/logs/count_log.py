@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import ExecutorError, InputError, RankbenchError
-from rankbench.logs.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
+from rankbench.logs.count import Counter, checked_sums, pair_counts
 from rankbench.logs.name_codes import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
 from rankbench.logs.parquet_log import ROW, ParquetLog
 from rankbench.logs.partial_counts import (
@@ -33,7 +33,7 @@ from rankbench.logs.partial_counts import (
     packed_clusters,
 )
 from rankbench.logs.stream import LogStream, all_named, log_schema
-from rankbench.logs.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
+from rankbench.logs.thread_tables import ROWS, Piece, SortedPairs, relabelled_run
 
 
 def count_frame(
@@ -110,7 +110,7 @@ def parts(stream: LogStream) -> Iterator[LogPart]:
         yield part
 
 
-def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]) -> LogPart | None:
+def _part(stream: LogStream, chunks: Iterator[list[tuple[Piece, NDArray[np.int32] | None]]]) -> LogPart | None:
     """Return the counts of some chunks; None without chunks."""
     codes, begin, votes = stream.items, stream.rows, stream.votes
     codes.restart()
@@ -150,17 +150,11 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
     return LogPart(cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges), integers)
 
 
-def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:
+def _cells(chunk: list[tuple[Piece, NDArray[np.int32] | None]]) -> Cells:
     """Return the sums of a whole chunk, independent of its division into pieces."""
-    pieces = [piece for piece, _ in chunk]
-    judges = [who for _, who in chunk if who is not None]
-    whole = LogPiece(
-        np.concatenate([piece.winners for piece in pieces]),
-        np.concatenate([piece.losers for piece in pieces]),
-        np.concatenate([piece.ties for piece in pieces]) if len(pieces[0].ties) else NO_TIES,
-        np.concatenate([piece.weights for piece in pieces]) if len(pieces[0].weights) else NO_WEIGHTS,
-    )
-    return packed_clusters(whole, np.concatenate(judges))
+    winners, losers, ties, weights = map(np.concatenate, zip(*(piece for piece, _ in chunk), strict=True))
+    judges = np.concatenate([who for _, who in chunk if who is not None])
+    return packed_clusters((winners, losers, ties, weights), judges)
 
 
 def _listed(run: SortedPairs, codes: Codes) -> tuple[SortedPairs, NDArray[np.int64], NDArray[np.int32]]:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.logs.count import NO_TIES, NO_WEIGHTS, count_pairs, pair_counts
-from rankbench.logs.thread_tables import ROWS, LogPiece, SortedPairs, merged_runs
+from rankbench.logs.thread_tables import ROWS, Piece, SortedPairs, merged_runs
 
 _ITEM_BITS, _CLUSTER_BITS = 20, 23
 _TIE, _CLUSTER = 2 * _ITEM_BITS, 2 * _ITEM_BITS + 1
@@ -61,7 +61,7 @@ def compacted(parts: Sequence[Cells]) -> Cells:
     return summed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def packed_clusters(piece: LogPiece, clusters: NDArray[np.int32]) -> Cells:
+def packed_clusters(piece: Piece, clusters: NDArray[np.int32]) -> Cells:
     """Return the sums of some judgments, given their clusters.
 
     Raises
@@ -69,19 +69,20 @@ def packed_clusters(piece: LogPiece, clusters: NDArray[np.int32]) -> Cells:
     InputError
         More than a million items, or eight million clusters.
     """
-    first, second = piece.winners, piece.losers
+    winners, losers, ties, weights = piece
+    first, second = winners, losers
     if max(first.max(), second.max()) >= 1 << _ITEM_BITS or clusters.max() >= 1 << _CLUSTER_BITS:
         raise InputError(f"judgments by cluster: at most {1 << _ITEM_BITS} items and {1 << _CLUSTER_BITS} clusters")
     keys = clusters.astype(np.uint64) << np.uint64(_CLUSTER)
-    if len(piece.ties):
+    if len(ties):
         # A tie is the same whichever item is named first.
-        tied = piece.ties > 0
-        first = np.where(tied, np.minimum(piece.winners, piece.losers), piece.winners)
-        second = np.where(tied, np.maximum(piece.winners, piece.losers), piece.losers)
+        tied = ties > 0
+        first = np.where(tied, np.minimum(winners, losers), winners)
+        second = np.where(tied, np.maximum(winners, losers), losers)
         keys |= tied.astype(np.uint64) << np.uint64(_TIE)
     keys |= first.astype(np.uint64) << np.uint64(_ITEM_BITS)
     keys |= second.astype(np.uint64)
-    return summed(keys, piece.weights if len(piece.weights) else None)
+    return summed(keys, weights if len(weights) else None)
 
 
 def cluster_counts(found: Cells, counts: PairCounts, rank: NDArray[np.int64], names: list[str]) -> ClusterCounts:
@@ -155,7 +156,7 @@ def count_clusters(
     names, codes = np.unique(np.asarray(clusters), return_inverse=True)
     if len(codes) != counts.judgments:
         raise InputError("clusters must be as many as comparisons")
-    piece = LogPiece(
+    piece = (
         np.asarray(winners, np.int32),
         np.asarray(losers, np.int32),
         NO_TIES if ties is None else np.asarray(ties, np.bool_).view(np.uint8),

@@ -15,7 +15,7 @@ from rankbench.errors import InputError, nearest
 from rankbench.interfaces.table_check import WITH_NULL
 from rankbench.logs.count import NO_TIES, NO_WEIGHTS
 from rankbench.logs.name_codes import CategoryCodes, Codes, codes_for
-from rankbench.logs.thread_tables import ROWS, LogPiece
+from rankbench.logs.thread_tables import ROWS, Piece
 
 LOOKED_AT = 1 << 15
 """First votes of a log that are searched for suspicious ones: it costs milliseconds for logs of any length."""
@@ -111,7 +111,7 @@ class LogStream:
             self.coded = frame.select(columns)
         self.frame = frame
 
-    def chunks(self) -> Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]:
+    def chunks(self) -> Iterator[list[tuple[Piece, NDArray[np.int32] | None]]]:
         """Yield `ROWS` rows at a time, in the log's order: pieces with their judges' codes.
 
         Rows before a missing value come out before its error is raised: something may be wrong with those too.
@@ -122,7 +122,7 @@ class LogStream:
             With its row: something missing, or not what its column must hold; the file cannot be read.
         """
         with readable(None):
-            chunk: list[tuple[LogPiece, NDArray[np.int32] | None]] = []
+            chunk: list[tuple[Piece, NDArray[np.int32] | None]] = []
             height = 0
             for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
                 for piece in _pieces(frame, height):
@@ -153,19 +153,18 @@ class LogStream:
         named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
         kept.append(rows.with_columns(named))
 
-    def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
+    def _piece(self, frame: pl.DataFrame) -> tuple[Piece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])
         ties = frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else NO_TIES
         # Counts of votes without weights are sums of weights of 1.
         weights = frame["count" if self.counted else "weight"].to_numpy() if self.weighted else NO_WEIGHTS
-        piece = LogPiece(winners, losers, ties, weights)
         self.uneven |= not self.counted and bool((weights != 1).any())
-        self.rows += len(piece)
-        self.votes += int(weights.sum()) if self.counted else len(piece)
+        self.rows += frame.height
+        self.votes += int(weights.sum()) if self.counted else frame.height
         self.votes -= int(frame[REST].sum()) if REST in frame.columns else 0
         self.unsigned += frame["judge"].null_count() if self.judges is not None else 0
         judges = None if self.judges is None or self.unsigned else self.judges.batch(frame["judge"])[0]
-        return piece, judges
+        return (winners, losers, ties, weights), judges
 
     def nameless(self, *columns: str) -> InputError:
         """Return the error for the first row without a name in one of some columns; see `all_named`."""

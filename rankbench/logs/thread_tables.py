@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,17 +86,8 @@ BUFFER = 8 * ROWS
 how a chunk came in pieces."""
 
 
-@dataclass(frozen=True, eq=False)
-class LogPiece:
-    """Some rows of a log; `ties` and `weights` have length 0 where the log has none."""
-
-    winners: NDArray[np.int32]
-    losers: NDArray[np.int32]
-    ties: NDArray[np.uint8]
-    weights: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.winners)
+Piece: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8], NDArray[np.float64]]
+"""Some rows of a log: winners, losers, ties and weights; the last two have length 0 where the log has none."""
 
 
 class DenseTable:
@@ -108,13 +100,13 @@ class DenseTable:
         self.counts = np.zeros(0 if weighted else cells, np.uint16)
         self.carry = np.zeros(0 if weighted else cells + 1, np.uint32)
 
-    def add(self, piece: LogPiece) -> int:
+    def add(self, piece: Piece) -> int:
         """Count a piece; return its first row that cannot be counted, or -1."""
         from rankbench.logs.kernels.tables import count_judgments, count_weighted
 
         if self.weighted:
-            return int(count_weighted(piece.winners, piece.losers, piece.ties, piece.weights, self.m, self.sums))
-        return int(count_judgments(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
+            return int(count_weighted(*piece, self.m, self.sums))
+        return int(count_judgments(*piece[:3], self.m, self.counts, self.carry))
 
     def sum(self) -> NDArray[np.float64] | NDArray[np.uint16]:
         """Return the sums, flat: the table itself if nothing was carried."""
@@ -151,21 +143,22 @@ class Sorter:
         self.keys, self.weights = np.empty(BUFFER, np.uint64), np.empty(BUFFER if weighted else 0)
         self.runs: list[SortedPairs] = []
 
-    def add(self, piece: LogPiece, m: int) -> int:
+    def add(self, piece: Piece, m: int) -> int:
         """Add a piece of judgments of m items; return its first row that cannot be counted, or -1."""
         from rankbench.logs.kernels.runs import pack_judgments
 
-        if self.rows + len(piece) > BUFFER:
+        rows = len(piece[0])
+        if self.rows + rows > BUFFER:
             self.flush()
         self.m = m
-        to = slice(self.rows, self.rows + len(piece))
-        bad = int(pack_judgments(piece.winners, piece.losers, piece.ties, piece.weights, m, self.keys[to]))
+        to = slice(self.rows, self.rows + rows)
+        bad = int(pack_judgments(*piece, m, self.keys[to]))
         if bad >= 0:
             # Entries that were not packed must not be sorted, should another chunk be waiting.
             return bad
         if self.weighted:
-            self.weights[to] = piece.weights
-        self.rows += len(piece)
+            self.weights[to] = piece[3]
+        self.rows += rows
         return bad
 
     def flush(self) -> None:
@@ -199,17 +192,17 @@ class ThreadShare:
         self.dense: DenseTable | None = None
         self.sorter: Sorter | None = None
 
-    def add(self, chunk: Sequence[LogPiece], m: int) -> int:
+    def add(self, chunk: Sequence[Piece], m: int) -> int:
         """Count the pieces of a chunk of judgments of m items; return its first row that cannot be, or -1."""
         count, row = self._with_room(m), 0
         for piece in chunk:
             bad = count(piece)
             if bad >= 0:
                 return row + bad
-            row += len(piece)
+            row += len(piece[0])
         return -1
 
-    def _with_room(self, m: int) -> Callable[[LogPiece], int]:
+    def _with_room(self, m: int) -> Callable[[Piece], int]:
         """Return the method that counts a piece of judgments of m items."""
         self.m = max(self.m, m)
         if self.m > DENSE_ITEMS:
