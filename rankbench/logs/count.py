@@ -19,7 +19,7 @@ from rankbench.core.text import short_repr
 from rankbench.errors import InputError, option
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.row_weights import check_weights
-from rankbench.logs.thread_tables import ROWS, Piece, SortedPairs, ThreadShare, merged_runs, only_tables
+from rankbench.logs.thread_tables import ROWS, Piece, Run, ThreadShare, merged_runs, only_tables, padded_run
 
 _WAITING = 4
 """Chunks that may wait for a thread, a bound on rows read ahead."""
@@ -91,11 +91,11 @@ class Counter:
             self.waiting.clear()
             raise row_error(chunk, bad, self.first + first + bad + 1, self.names())
 
-    def total(self, m: int) -> SortedPairs:
+    def total(self, m: int) -> Run:
         """Return the sums over all chunks; errors as in `add`."""
         self.settle()
         if tables := only_tables(self.shares):
-            return tables[0].run(m, tables[1]).padded(m)
+            return padded_run(tables[0].run(m, tables[1]), m)
         cells = 3 if self.shares[0].tied else 2
         if self.rows < ROWS:
             return merged_runs([self.shares[0].run()], m, cells)
@@ -122,11 +122,12 @@ def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str])
     return InputError(f"weight {weights[t]} is not positive and finite", row=row, column="weight")
 
 
-def pair_counts(run: SortedPairs, items: list[str], judgments: int, weighted: bool) -> PairCounts:
+def pair_counts(run: Run, items: list[str], judgments: int, weighted: bool) -> PairCounts:
     """Return a run as `PairCounts`."""
-    forward, backward = np.ascontiguousarray(run.cells[:, 0]), np.ascontiguousarray(run.cells[:, 1])
-    ties = np.ascontiguousarray(run.cells[:, 2]) if run.cells.shape[1] > 2 else np.zeros(len(forward))
-    return PairCounts(items, run.starts, run.high, forward, backward, ties, judgments, weighted)
+    starts, high, cells = run
+    forward, backward = np.ascontiguousarray(cells[:, 0]), np.ascontiguousarray(cells[:, 1])
+    ties = np.ascontiguousarray(cells[:, 2]) if cells.shape[1] > 2 else np.zeros(len(forward))
+    return PairCounts(items, starts, high, forward, backward, ties, judgments, weighted)
 
 
 def checked_sums(counts: PairCounts) -> PairCounts:

@@ -33,7 +33,7 @@ from rankbench.logs.partial_counts import (
     packed_clusters,
 )
 from rankbench.logs.stream import LogStream, all_named, log_schema
-from rankbench.logs.thread_tables import ROWS, Piece, SortedPairs, relabelled_run
+from rankbench.logs.thread_tables import ROWS, Piece, Run, padded_run, relabelled_run
 
 
 def count_frame(
@@ -157,10 +157,11 @@ def _cells(chunk: list[tuple[Piece, NDArray[np.int32] | None]]) -> Cells:
     return packed_clusters((winners, losers, ties, weights), judges)
 
 
-def _listed(run: SortedPairs, codes: Codes) -> tuple[SortedPairs, NDArray[np.int64], NDArray[np.int32]]:
+def _listed(run: Run, codes: Codes) -> tuple[Run, NDArray[np.int64], NDArray[np.int32]]:
     """Return the run of the items that are listed, in their order, their codes, and each code's item."""
-    seen = np.diff(run.starts) > 0
-    seen[run.high] = True
+    starts, high, _ = run
+    seen = np.diff(starts) > 0
+    seen[high] = True
     order = codes.order(seen)
     m = len(seen)
     # Items that are left out have no pairs: they go to the end, and off it.
@@ -169,7 +170,7 @@ def _listed(run: SortedPairs, codes: Codes) -> tuple[SortedPairs, NDArray[np.int
     left_out = np.ones(m, np.bool_)
     left_out[order] = False
     rank[left_out] = np.arange(len(order), m, dtype=np.int32)
-    return relabelled_run(run, rank).padded(len(order)), order, rank
+    return padded_run(relabelled_run(run, rank), len(order)), order, rank
 
 
 Counted: TypeAlias = LogPart | InputError | OutOfRange

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.logs.count import NO_TIES, NO_WEIGHTS, count_pairs, pair_counts
-from rankbench.logs.thread_tables import ROWS, Piece, SortedPairs, merged_runs
+from rankbench.logs.thread_tables import ROWS, Piece, Run, merged_runs
 
 _ITEM_BITS, _CLUSTER_BITS = 20, 23
 _TIE, _CLUSTER = 2 * _ITEM_BITS, 2 * _ITEM_BITS + 1
@@ -251,18 +251,18 @@ def _united(a: list[str], b: list[str], key: Callable[[str], Any] = str) -> tupl
     return names, [np.array([place[name] for name in given], np.int64) for given in (a, b)]
 
 
-def _spread(counts: PairCounts, place: NDArray[np.int64], m: int) -> SortedPairs:
+def _spread(counts: PairCounts, place: NDArray[np.int64], m: int) -> Run:
     """Return counts as a run of m items, their own at rising places."""
     cells = np.column_stack([counts.forward, counts.backward, counts.ties])
     starts = np.zeros(m + 1, np.int64)
     starts[place + 1] = np.diff(counts.starts)
-    return SortedPairs(np.cumsum(starts), place[counts.high].astype(np.int32), cells)
+    return np.cumsum(starts), place[counts.high].astype(np.int32), cells
 
 
-def _pairs(run: SortedPairs, of: SortedPairs) -> NDArray[np.int64]:
+def _pairs(run: Run, of: Run) -> NDArray[np.int64]:
     """Return the index in `of` of each pair of `run`."""
-    m = len(of.starts) - 1
-    keys, known = (np.repeat(np.arange(m), np.diff(one.starts)) * m + one.high for one in (run, of))
+    m = len(of[0]) - 1
+    keys, known = (np.repeat(np.arange(m), np.diff(starts)) * m + high for starts, high, _ in (run, of))
     return np.searchsorted(known, keys)
 
 

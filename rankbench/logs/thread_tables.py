@@ -3,72 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+Run: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+"""Counted pairs of m items, a sparse upper triangle: see `rankbench.logs.kernels.runs`.
 
-@dataclass(frozen=True, eq=False)
-class SortedPairs:
-    """Counted pairs of m items: a sparse upper triangle, see `rankbench.logs.kernels.runs`.
-
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (m + 1,)
-    high : ndarray of int32, shape (P,)
-    cells : ndarray of float64, shape (P, 2 or 3)
-        Wins of `low`, wins of `high` and, if there may be any, ties.
-    """
-
-    starts: NDArray[np.int64]
-    high: NDArray[np.int32]
-    cells: NDArray[np.float64]
-
-    def padded(self, m: int) -> SortedPairs:
-        """Return the run as one of m items, which include all items of its pairs."""
-        if len(self.starts) > m + 1:
-            return SortedPairs(self.starts[: m + 1], self.high, self.cells)
-        more = m + 1 - len(self.starts)
-        starts = np.concatenate([self.starts, np.full(more, self.starts[-1])]) if more else self.starts
-        return SortedPairs(starts, self.high, self.cells)
+``starts``, (m + 1,), and ``high``, (P,), as in `PairCounts`; ``cells``, (P, 2 or 3): wins of `low`, wins of `high` and,
+if there may be any, ties.
+"""
 
 
-def _sum(a: SortedPairs, b: SortedPairs) -> SortedPairs:
+def padded_run(run: Run, m: int) -> Run:
+    """Return a run as one of m items, which include all items of its pairs."""
+    starts, high, cells = run
+    if len(starts) > m + 1:
+        return starts[: m + 1], high, cells
+    more = m + 1 - len(starts)
+    return np.concatenate([starts, np.full(more, starts[-1])]) if more else starts, high, cells
+
+
+def _sum(a: Run, b: Run) -> Run:
     from rankbench.logs.kernels.runs import merge_runs
 
-    starts = np.empty_like(a.starts)
-    room = len(a.high) + len(b.high)
-    high, cells = np.empty(room, np.int32), np.empty((room, a.cells.shape[1]))
-    merge_runs(a.starts, a.high, a.cells, b.starts, b.high, b.cells, starts, high, cells)
+    starts = np.empty_like(a[0])
+    room = len(a[1]) + len(b[1])
+    high, cells = np.empty(room, np.int32), np.empty((room, a[2].shape[1]))
+    merge_runs(*a, *b, starts, high, cells)
     pairs = int(starts[-1])
     # Pages that were never written to take no memory.
-    return SortedPairs(starts, high[:pairs], cells[:pairs])
+    return starts, high[:pairs], cells[:pairs]
 
 
-def merged_runs(runs: list[SortedPairs], m: int, cells: int) -> SortedPairs:
+def merged_runs(runs: list[Run], m: int, cells: int) -> Run:
     """Return the sum of runs as one of m items with so many cells a pair.
 
     The last two are summed first: the longest ones come first.
     """
     if not runs:
-        return SortedPairs(np.zeros(m + 1, np.int64), np.zeros(0, np.int32), np.zeros((0, cells)))
-    result = runs[-1].padded(m)
+        return np.zeros(m + 1, np.int64), np.zeros(0, np.int32), np.zeros((0, cells))
+    result = padded_run(runs[-1], m)
     for run in reversed(runs[:-1]):
-        result = _sum(run.padded(m), result)
+        result = _sum(padded_run(run, m), result)
     return result
 
 
-def relabelled_run(run: SortedPairs, rank: NDArray[np.int32]) -> SortedPairs:
+def relabelled_run(run: Run, rank: NDArray[np.int32]) -> Run:
     """Return the run with item i renumbered to ``rank[i]``; `rank` is a permutation."""
     from rankbench.logs.kernels.runs import relabel
 
     if (np.diff(rank) == 1).all():
         return run
-    result = SortedPairs(np.zeros_like(run.starts), np.empty_like(run.high), np.empty_like(run.cells))
-    relabel(run.starts, run.high, run.cells, rank, result.starts, result.high, result.cells)
+    result = np.zeros_like(run[0]), np.empty_like(run[1]), np.empty_like(run[2])
+    relabel(*run, rank, *result)
     return result
 
 
@@ -118,7 +108,7 @@ class DenseTable:
         """Return the sums of the first m items, flat."""
         return self.sum().reshape(-1, self.m, self.m)[:, :m, :m].ravel()
 
-    def run(self, m: int, other: DenseTable | None = None) -> SortedPairs:
+    def run(self, m: int, other: DenseTable | None = None) -> Run:
         """Return the sums of m items of this table, and perhaps of another one of its kind and size."""
         from rankbench.logs.kernels.tables import gather
 
@@ -132,7 +122,7 @@ class DenseTable:
         starts = np.empty(m + 1, np.int64)
         high, cells = np.empty(pairs + 1, np.int32), np.empty((pairs + 1, 3 if self.tied else 2))
         gather(first, second, m, self.tied, starts, high, cells)
-        return SortedPairs(starts, high[: starts[-1]], cells[: starts[-1]])
+        return starts, high[: starts[-1]], cells[: starts[-1]]
 
 
 class Sorter:
@@ -141,7 +131,7 @@ class Sorter:
     def __init__(self, tied: bool, weighted: bool) -> None:
         self.tied, self.weighted, self.m, self.rows = tied, weighted, 0, 0
         self.keys, self.weights = np.empty(BUFFER, np.uint64), np.empty(BUFFER if weighted else 0)
-        self.runs: list[SortedPairs] = []
+        self.runs: list[Run] = []
 
     def add(self, piece: Piece, m: int) -> int:
         """Add a piece of judgments of m items; return its first row that cannot be counted, or -1."""
@@ -173,8 +163,8 @@ class Sorter:
         high, cells = np.empty(pairs, np.int32), np.zeros((pairs, 3 if self.tied else 2))
         sum_cells(keys, weights, high, cells)
         self.rows = 0
-        self.runs.append(SortedPairs(starts, high, cells))
-        while len(self.runs) > 1 and len(self.runs[-2].high) < 2 * len(self.runs[-1].high):
+        self.runs.append((starts, high, cells))
+        while len(self.runs) > 1 and len(self.runs[-2][1]) < 2 * len(self.runs[-1][1]):
             last = [self.runs.pop(), self.runs.pop()]
             self.runs.append(merged_runs(last[::-1], self.m, cells.shape[1]))
 
@@ -188,7 +178,7 @@ class ThreadShare:
 
     def __init__(self, tied: bool, weighted: bool) -> None:
         self.tied, self.weighted, self.m = tied, weighted, 0
-        self.done: list[SortedPairs] = []
+        self.done: list[Run] = []
         self.dense: DenseTable | None = None
         self.sorter: Sorter | None = None
 
@@ -222,7 +212,7 @@ class ThreadShare:
             self.done.append(self.dense.run(self.m))
             self.dense = None
 
-    def run(self) -> SortedPairs:
+    def run(self) -> Run:
         """Return the sums of all counted judgments."""
         self._put_away()
         runs = self.done
