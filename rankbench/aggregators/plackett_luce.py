@@ -96,25 +96,19 @@ class PlackettLuce(OrderAggregator):
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components as components
 
-        from rankbench.aggregators.kernels.plackett_luce import BallotRows, plackett_luce
+        from rankbench.aggregators.kernels.plackett_luce import plackett_luce
 
         if not (np.diff(orders.starts) > 1).any():
             raise InputError("the ballots say nothing: none of them ranks two items; leave such queries out")
         scores = np.zeros(m)
         # Copies: tables and shared memory are read-only, which the kernel's signature is not.
-        ballots = BallotRows(
-            np.array(orders.starts, dtype=np.int64),
-            np.array(orders.items, dtype=np.int32),
-            np.array(orders.places, dtype=np.int32),
-            np.array(orders.weights, dtype=np.float64),
-            int(self.last == "tied"),
-        )
+        starts, weights = np.array(orders.starts, np.int64), np.array(orders.weights, np.float64)
+        items, places = np.array(orders.items, np.int32), np.array(orders.places, np.int32)
         # An item is connected with the first one of its ballot.
-        first = np.repeat(
-            ballots.items[np.minimum(ballots.starts[:-1], len(ballots.items) - 1)], np.diff(ballots.starts)
-        )
-        graph = coo_array((np.ones(len(first), np.int8), (first, ballots.items)), shape=(m, m))
+        first = np.repeat(items[np.minimum(starts[:-1], len(items) - 1)], np.diff(starts))
+        graph = coo_array((np.ones(len(first), np.int8), (first, items)), shape=(m, m))
         scale = components(graph, directed=False)[1].astype(np.int32)
+        ballots = starts, items, places, weights, int(self.last == "tied")
         if not plackett_luce(ballots, self.ridge, scale, np.bincount(scale).astype(np.float64), scores):
             raise ContenderDiverged(
                 f"Plackett-Luce: rounding keeps the scores from the maximum; a ridge of {self.ridge:g} is small beside "

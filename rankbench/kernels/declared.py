@@ -79,7 +79,7 @@ def _numba_types(hint: Any) -> tuple[Any, ...]:
     if get_origin(hint) is Annotated:
         return get_args(hint)[1:]
     if get_origin(hint) is tuple:
-        return (types.Tuple([_SCALARS[member] for member in get_args(hint)]),)  # type: ignore[no-untyped-call]
+        return (types.Tuple([_numba_types(member)[0] for member in get_args(hint)]),)  # type: ignore[no-untyped-call]
     if hasattr(hint, "_fields"):
         made = _alternatives(get_type_hints(hint, include_extras=True))
         return tuple(types.BaseTuple.from_types(members, hint) for members in made)  # type: ignore[no-untyped-call]

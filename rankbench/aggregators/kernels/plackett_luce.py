@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,18 +29,12 @@ _CLOSE, _NEAR = 1e-8, 1e-5
 _MAX_STEPS = 1000
 
 
-class BallotRows(NamedTuple):
-    """The ballots of one query, as `rankbench.interfaces.queries.Orders` has them; `tied_last`: 1, or 0."""
-
-    starts: Rows
-    items: Index
-    places: Index
-    weights: Vector
-    tied_last: int
+BallotArrays: TypeAlias = tuple[Rows, Index, Index, Vector, int]
+"""Starts, items, places and weights of one query's `Orders`; 1 if a ballot's last items are tied, or 0."""
 
 
 @declared()
-def _shares(ballots: BallotRows, scores: Vector, rho: Vector, g: Vector) -> None:
+def _shares(ballots: BallotArrays, scores: Vector, rho: Vector, g: Vector) -> None:
     """Write rho, in the first row of each place, and g, in every row."""
     starts, items, places, _, _ = ballots
     for b in range(len(starts) - 1):
@@ -68,7 +62,7 @@ def _shares(ballots: BallotRows, scores: Vector, rho: Vector, g: Vector) -> None
 
 @declared()
 def _gradient(
-    ballots: BallotRows, ridge: float, scores: Vector, rho: Vector, g: Vector, gradient: Vector, scale: Vector
+    ballots: BallotArrays, ridge: float, scores: Vector, rho: Vector, g: Vector, gradient: Vector, scale: Vector
 ) -> float:
     """Write shares, gradient (m,) and a bound of the Hessian's diagonal; return the squared norm."""
     _shares(ballots, scores, rho, g)
@@ -107,7 +101,9 @@ def _gradient(
 
 
 @declared()
-def _product(ballots: BallotRows, ridge: float, rho: Vector, g: Vector, means: Vector, v: Vector, out: Vector) -> None:
+def _product(
+    ballots: BallotArrays, ridge: float, rho: Vector, g: Vector, means: Vector, v: Vector, out: Vector
+) -> None:
     """Write the Hessian's product with v to `out`; `means` is scratch memory, one a row."""
     starts, items, places, weights, tied_last = ballots
     for i in range(len(v)):
@@ -155,7 +151,7 @@ def _product(ballots: BallotRows, ridge: float, rho: Vector, g: Vector, means: V
 
 
 @declared()
-def plackett_luce(ballots: BallotRows, ridge: float, scale: ReadIndex, sizes: ReadVector, out: Vector) -> bool:
+def plackett_luce(ballots: BallotArrays, ridge: float, scale: ReadIndex, sizes: ReadVector, out: Vector) -> bool:
     """Write the penalized maximum-likelihood scores to `out`, shape (m,), and return whether they converged.
 
     The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or to where rounding keeps
@@ -164,7 +160,7 @@ def plackett_luce(ballots: BallotRows, ridge: float, scale: ReadIndex, sizes: Re
 
     Parameters
     ----------
-    ballots : BallotRows
+    ballots : BallotArrays
     ridge : float
         Positive.
     scale, sizes : ndarray
@@ -172,7 +168,8 @@ def plackett_luce(ballots: BallotRows, ridge: float, scale: ReadIndex, sizes: Re
         rounding, which is taken out: along it only the ridge holds.
     out : ndarray of float64, shape (m,)
     """
-    m, rows = len(out), len(ballots.items)
+    _, items, _, weights, _ = ballots
+    m, rows = len(out), len(items)
     rho, g, means = np.empty(rows), np.empty(rows), np.empty(rows)
     gradient, bend, trial = np.empty(m), np.empty(m), np.empty(m)
     step, r, p, q = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
@@ -180,7 +177,7 @@ def plackett_luce(ballots: BallotRows, ridge: float, scale: ReadIndex, sizes: Re
     norm = _gradient(ballots, ridge, out, rho, g, gradient, bend)
     centered(gradient, scale, sizes)
     first = math.sqrt(norm)
-    enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * ballots.weights.sum())
+    enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * weights.sum())
     for _ in range(_MAX_STEPS):
         before = math.sqrt(norm)
         if before == 0.0:
