@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,31 +18,13 @@ from rankbench.logs.votes import Votes, coded_votes, load_votes
 _FLAGS = {"true": True, "false": False}
 
 
-@dataclass(frozen=True, eq=False)
-class DatedVotes:
-    """Votes with the years of each vote's period.
+DatedVotes: TypeAlias = tuple[Votes, dict[str, NDArray[Any]], NDArray[np.int64]]
+"""Votes in the log's order; columns of them, shape (n,); the first and the last year of each period, shape (P, 2).
 
-    Attributes
-    ----------
-    votes : Votes
-        In the log's order.
-    lefts : ndarray of bool, shape (n,)
-        The winner of a vote is its left item.
-    sided : ndarray of bool, shape (n,)
-        Sides mean something in a vote.
-    period : ndarray of int64, shape (n,)
-    years : ndarray of int64, shape (P, 2)
-        The first and the last year of each period that has votes, in their order; the last one ends with the votes.
-    names : tuple of str
-        Of the periods: ``1990 to 1999``.
-    """
-
-    votes: Votes
-    lefts: NDArray[np.bool_]
-    sided: NDArray[np.bool_]
-    period: NDArray[np.int64]
-    years: NDArray[np.int64]
-    names: tuple[str, ...]
+Columns are ``winners``, ``losers``, ``ties``, ``weights`` and ``period``, the number of a vote's period. With sides
+there are ``lefts``, whether the winner is the left item, ``sided``, whether sides mean something, and ``won``, the left
+item's share. The last period ends with the votes.
+"""
 
 
 def dated_votes(dataset: Dataset, years: int, *, sides: bool = False, unless: str = "") -> DatedVotes:
@@ -84,16 +65,25 @@ def dated_votes(dataset: Dataset, years: int, *, sides: bool = False, unless: st
     begin = beside["year"].to_numpy().astype(np.int64) // years * years
     last = int(beside["year"].max())  # type: ignore[arg-type]  # of a column of years
     first, period = np.unique(begin, return_inverse=True)
+    ends = np.column_stack([first, np.minimum(first + years - 1, last)])
+    columns = {
+        "winners": votes.winners,
+        "losers": votes.losers,
+        "ties": votes.ties,
+        "weights": np.array(votes.weights),
+        "period": period.reshape(-1).astype(np.int64),
+    }
+    if not sides:
+        return votes, columns, ends
     sided = np.ones(len(votes), np.bool_)
     if unless:
         said = beside["query_id"].cast(pl.String).str.to_lowercase()
         if not said.is_in(list(_FLAGS)).all():
             raise SpecError(f"column {unless!r} says more than true and false")
         sided = (said == "false").to_numpy()
-    lefts = beside["first"].to_numpy().astype(np.bool_) if sides else np.ones(len(votes), np.bool_)
-    ends = np.column_stack([first, np.minimum(first + years - 1, last)])
-    called = tuple(years_text(*pair) for pair in ends.tolist())
-    return DatedVotes(votes, lefts, sided, period.reshape(-1).astype(np.int64), ends, called)
+    lefts = beside["first"].to_numpy().astype(np.bool_)
+    won = votes.share_won(np.where(lefts, votes.winners, votes.losers))
+    return votes, columns | {"lefts": lefts, "sided": sided, "won": won}, ends
 
 
 def counts_of_votes(

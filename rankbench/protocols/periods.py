@@ -45,8 +45,8 @@ class PeriodProtocol(LogProtocol):
         """Load the votes with their stretches."""
 
     @abstractmethod
-    def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
-        """Return the rows of the series; `votes` are the packed columns of the log.
+    def rows(self, log: DatedVotes) -> PeriodRows:
+        """Return the rows of the series.
 
         Raises
         ------
@@ -64,16 +64,10 @@ class PeriodProtocol(LogProtocol):
         fingerprint = dataset.fingerprint()
         log = self.dated(dataset)
         unchanged(dataset, fingerprint)
-        votes = {
-            "winners": log.votes.winners,
-            "losers": log.votes.losers,
-            "ties": log.votes.ties,
-            "weights": np.array(log.votes.weights),
-            "period": log.period,
-        }
-        names, more, notes = self.rows(log, votes)
-        arrays = pack("dated", **votes, **more)
-        return Prepared(self, dataset, fingerprint, {"design": tuple(names)}, arrays, float(log.votes.count), notes)
+        names, more, notes = self.rows(log)
+        votes, columns, _ = log
+        arrays = pack("dated", **columns, **more)
+        return Prepared(self, dataset, fingerprint, {"design": tuple(names)}, arrays, float(votes.count), notes)
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Return every contender's results."""
@@ -125,22 +119,23 @@ class PeriodLeaders(PeriodProtocol):
         """Load the votes with the steps of time that periods consist of."""
         return dated_votes(dataset, self.every or self.years)
 
-    def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
+    def rows(self, log: DatedVotes) -> PeriodRows:
         """Return the periods that have a first item, and that item."""
+        votes, columns, years = log
         names, first, kept = [], [], []
-        since = log.years[:, 0] + ((self.every or self.years) - self.years)
-        begins = np.searchsorted(log.years[:, 0], since)
-        lasts = log.years[:, 1].tolist()
+        since = years[:, 0] + ((self.every or self.years) - self.years)
+        begins = np.searchsorted(years[:, 0], since)
+        lasts = years[:, 1].tolist()
         for p, (begin, year, last) in enumerate(zip(begins.tolist(), since.tolist(), lasts, strict=True)):
-            found = self._first(_of_periods(votes, begin, p))
+            found = self._first(_of_periods(columns, begin, p))
             if found is not None:
-                names.append(f"{years_text(year, last)}: {log.votes.items[found]}")
+                names.append(f"{years_text(year, last)}: {votes.items[found]}")
                 first.append(found)
                 kept.append((begin, p))
         if not names:
             raise SpecError(f"no stretch of {self.years} years has an item with ten votes")
-        left = len(log.names) - len(names)
-        notes = (f"{left} of {len(log.names)} stretches have no item with ten votes.",) if left else ()
+        left = len(years) - len(names)
+        notes = (f"{left} of {len(years)} stretches have no item with ten votes.",) if left else ()
         return names, {"first": np.array(first), "kept": np.array(kept)}, notes
 
     def _first(self, log: CountedVotes) -> int | None:
@@ -244,12 +239,12 @@ class LeftAdvantage(PeriodProtocol):
         """Load the votes with their sides and stretches."""
         return dated_votes(dataset, self.years, sides=True, unless=self.unless)
 
-    def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
-        """Return the stretches, and the sides of the votes."""
-        away = int((~log.sided).sum())
-        notes = (f"{away:,} of {log.votes.count:,} votes have no sides ({self.unless}).",) if away else ()
-        left = np.where(log.lefts, log.votes.winners, log.votes.losers)
-        return log.names, {"lefts": log.lefts, "sided": log.sided, "won": log.votes.share_won(left)}, notes
+    def rows(self, log: DatedVotes) -> PeriodRows:
+        """Return the stretches."""
+        votes, columns, years = log
+        away = int((~columns["sided"]).sum())
+        notes = (f"{away:,} of {votes.count:,} votes have no sides ({self.unless}).",) if away else ()
+        return [years_text(*pair) for pair in years.tolist()], {}, notes
 
     def misfit(self, contender: Component) -> str:
         """Return an error text for a component that cannot predict the expected outcome, or ``""``."""
