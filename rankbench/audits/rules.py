@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from rankbench.core.text import first_of, percent_text
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts
+from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts
 from rankbench.plugin import manager
 from rankbench.plugin.third_party import is_ours
 
@@ -31,20 +31,6 @@ MOST_DENSE_RANKED = 500
 _SHOWN = 3
 
 
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """The counts of the items whose places are compared, renumbered; `first` is the number of the page's first.
-
-    With several judges `clusters` has what each of them said, and `single`, of votes with weights, what each vote says.
-    """
-
-    counts: PairCounts
-    clusters: ClusterCounts | None
-    single: ClusterCounts | None
-    items: NDArray[np.int64]
-    first: int
-
-
 def rules(board: VoteBoard) -> Probe:
     """Return the first place and the order by each rule, and whether more rules differ than under one order.
 
@@ -53,11 +39,10 @@ def rules(board: VoteBoard) -> Probe:
     votes of a judge are alike, each pair has fewer votes, by the mean ratio of the variances of the model's scores
     with and without clusters of judges.
     """
-    among = _compared(board)
-    found, left = _by_rule(board, among)
-    page = board.ranking.scores[among.items]
-    names = among.counts.items
-    differing = [rule for rule, scores in found.items() if among.first not in _firsts(scores)]
+    items, counts = np.sort(board.compared), _compared(board)
+    found, left = _by_rule(board, counts)
+    page, names, first = board.ranking.scores[items], counts.items, int(np.searchsorted(items, board.first))
+    differing = [rule for rule, scores in found.items() if first not in _firsts(scores)]
     table = pl.DataFrame(
         {
             "rule": list(found),
@@ -67,38 +52,36 @@ def rules(board: VoteBoard) -> Probe:
         },
         schema={"rule": pl.String, "first": pl.String, "same_first": pl.Boolean, "tau": pl.Float64},
     ).sort("same_first", "tau", descending=[False, True], nulls_last=True, maintain_order=True)
-    majorities = _majorities(among, page)
-    p, tested = _test(board, among, found)
+    majorities = _majorities(counts, page)
+    p, tested = _test(board, counts, first, found)
     named = f" ({first_of(differing, _SHOWN)})" if differing else ""
     differ = f"{len(differing)} of {len(found)} other rules {'puts' if len(differing) == 1 else 'put'} another item"
     omitted = f"; not ranked by {first_of(left, _SHOWN)}" if left else ""
-    answer = f"{differ} than {names[among.first]} first{named}; {majorities[0]}; {tested}{omitted}"
+    answer = f"{differ} than {names[first]} first{named}; {majorities[0]}; {tested}{omitted}"
     facts = {"rules": len(found), "differing": differing, "condorcet_winner": majorities[1], "cycle": majorities[2]}
     finding = None if p is None else f"{differ} first"
     question, facts = "Does the rule decide the first place?", {**facts, "not_ranked_by": left}
     return Probe("rules", question, answer, p, facts, table, finding=finding)
 
 
-def _compared(board: VoteBoard) -> _Compared:
-    """Return the counts of the items of the page's largest scale."""
-    items, counts, votes = np.sort(board.compared), board.counts, board.votes
-    number = np.full(counts.m, -1, np.int32)
-    number[items] = np.arange(len(items), dtype=np.int32)
+def _compared(board: VoteBoard) -> PairCounts:
+    """Return the counts of the items of the page's largest scale, renumbered."""
+    number, counts = _numbers(board), board.counts
     inside = counts.select((number[counts.low] >= 0) & (number[counts.high] >= 0))
     cells = np.column_stack([inside.forward, inside.backward, inside.ties])
-    pairs = ComparedPairs(len(items), number[inside.low], number[inside.high])
-    names = [counts.items[i] for i in items]
-    renumbered = PairCounts.from_cells(names, pairs, cells, counts.judgments, counts.weighted).observed()
-    clusters = single = None
-    if votes.judges is not None and votes.judge_count > 1:
-        rows = np.flatnonzero((number[votes.winners] >= 0) & (number[votes.losers] >= 0))
-        ends = number[votes.winners[rows]], number[votes.losers[rows]]
-        clusters = votes.clusters(votes.judges[rows], rows, ends, len(items))
-        single = votes.single(rows, ends, len(items))
-    return _Compared(renumbered, clusters, single, items, int(number[board.first]))
+    names = [counts.items[i] for i in np.sort(board.compared)]
+    pairs = ComparedPairs(len(names), number[inside.low], number[inside.high])
+    return PairCounts.from_cells(names, pairs, cells, counts.judgments, counts.weighted).observed()
 
 
-def _by_rule(board: VoteBoard, among: _Compared) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
+def _numbers(board: VoteBoard) -> NDArray[np.int32]:
+    """Return the number of each item among those of the page's largest scale, -1 of others."""
+    number = np.full(board.counts.m, -1, np.int32)
+    number[np.sort(board.compared)] = np.arange(len(board.compared), dtype=np.int32)
+    return number
+
+
+def _by_rule(board: VoteBoard, counts: PairCounts) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
     """Return scores by each other built-in aggregator of counts, and the aggregators of comparisons without any."""
     found, left = {}, []
     for name in manager.names("aggregator"):
@@ -115,9 +98,9 @@ def _by_rule(board: VoteBoard, among: _Compared) -> tuple[dict[str, NDArray[np.f
         try:
             if not isinstance(rule, CountAggregator):
                 raise SpecError("its scores depend on more than counts of pairs")
-            if rule.most_items is not None and among.counts.m > MOST_DENSE_RANKED:
+            if rule.most_items is not None and counts.m > MOST_DENSE_RANKED:
                 raise SpecError("its matrices take seconds")
-            scores = call_aggregator(rule, among.counts, among.counts.m)
+            scores = call_aggregator(rule, counts, counts.m)
             if np.ptp(scores) == 0:
                 raise ContenderDiverged("all items have one score")
             found[name] = scores
@@ -140,9 +123,9 @@ def _tau(one: NDArray[np.float64], other: NDArray[np.float64]) -> float | None:
     return tau if np.isfinite(tau) else None
 
 
-def _majorities(among: _Compared, page: NDArray[np.float64]) -> tuple[str, str | None, list[str] | None]:
+def _majorities(counts: PairCounts, page: NDArray[np.float64]) -> tuple[str, str | None, list[str] | None]:
     """Return a text on the Condorcet winner, its name, and else a smallest cycle of the best unbeaten items."""
-    names, lead = among.counts.items, lead_table(among.counts)
+    names, lead = counts.items, lead_table(counts)
     top = smith_set(lead)
     if len(top) == 1:
         return f"{names[top[0]]} beats each other item by majority", names[top[0]], None
@@ -170,26 +153,28 @@ def _cycle(beats: NDArray[np.bool_], start: int) -> list[int]:
     return [start, *reversed(path)]
 
 
-def _test(board: VoteBoard, among: _Compared, found: Mapping[str, NDArray[np.float64]]) -> tuple[float | None, str]:
+def _test(
+    board: VoteBoard, counts: PairCounts, first: int, found: Mapping[str, NDArray[np.float64]]
+) -> tuple[float | None, str]:
     """Return the p of the number of tested rules that put another item first, and a text on it."""
     tested = [name for name in TESTED if name in found]
     if not isinstance(board.method, CountAggregator):
         sequential = "sequential" in board.method.properties
         why = "depends on the order of votes" if sequential else "is not made of sums of votes by pair"
         return None, f"not tested, as {board.method.name} {why}"
-    if among.counts.m > MOST_TESTED:
+    if counts.m > MOST_TESTED:
         return None, f"not tested, as there are more than {MOST_TESTED} items"
-    if not (among.counts.forward.any() or among.counts.backward.any()):
+    if not (counts.forward.any() or counts.backward.any()):
         return None, "not tested, as all votes are ties"
-    observed = sum(among.first not in _firsts(found[name]) for name in tested)
+    observed = sum(first not in _firsts(found[name]) for name in tested)
     if not observed:
         return 1.0, f"the {len(tested)} tested rules agree"
     methods = [board.method, *(manager.get(Aggregator, name) for name in tested)]
     extreme: list[bool] = []
     rng = np.random.default_rng([board.seed, 35])
-    model, share = _model(among), _effective_share(board, among)
+    model, share = _model(counts), _effective_share(board, counts)
     while len(extreme) < SIMULATED and sum(extreme) < ENOUGH:
-        extreme.append(_differing(_drawn(among.counts, model, share, rng), methods) >= observed)
+        extreme.append(_differing(_drawn(counts, model, share, rng), methods) >= observed)
     p = simulated_p(extreme)
     return (
         p,
@@ -198,27 +183,31 @@ def _test(board: VoteBoard, among: _Compared, found: Mapping[str, NDArray[np.flo
     )
 
 
-def _model(among: _Compared) -> NDArray[np.float64]:
+def _model(counts: PairCounts) -> NDArray[np.float64]:
     """Return the chance of the lower item in a decisive vote on each pair, shape (P,)."""
-    counts = replace(among.counts, ties=np.zeros(len(among.counts)))
+    counts = replace(counts, ties=np.zeros(len(counts)))
     scores = call_aggregator(manager.get(Aggregator, MODEL), counts, counts.m)
     chances: NDArray[np.float64] = 1 / (1 + np.exp(scores[counts.high] - scores[counts.low]))
     return chances
 
 
-def _effective_share(board: VoteBoard, among: _Compared) -> float:
+def _effective_share(board: VoteBoard, counts: PairCounts) -> float:
     """Return the number of independent votes of weight 1 with the information of a unit of the log's weight.
 
     Both rows of a vote whose points are split are one vote.
     """
-    weights = np.bincount(board.votes.numbers, board.votes.weights)
+    votes, number = board.votes, _numbers(board)
+    weights = np.bincount(votes.numbers, votes.weights)
     share = float(weights.sum() / (weights**2).sum())
-    if among.clusters is None:
+    if votes.judges is None or votes.judge_count < 2:
         return share
+    rows = np.flatnonzero((number[votes.winners] >= 0) & (number[votes.losers] >= 0))
+    ends = number[votes.winners[rows]], number[votes.losers[rows]]
     model = manager.get(Aggregator, MODEL)
-    scores = call_aggregator(model, among.counts, among.counts.m)
+    scores = call_aggregator(model, counts, counts.m)
     clustered, alone = (
-        np.diag(covariance_of(model, among.counts, scores, said)).mean() for said in (among.clusters, among.single)
+        np.diag(covariance_of(model, counts, scores, said)).mean()
+        for said in (votes.clusters(votes.judges[rows], rows, ends, counts.m), votes.single(rows, ends, counts.m))
     )
     return share / max(1.0, float(clustered / alone))
 

@@ -93,8 +93,8 @@ def test_opposed_rules_fire_and_rules_that_agree_do_not(monkeypatch: pytest.Monk
 
 @pytest.mark.full
 def test_simulated_boards_keep_votes_and_follow_the_model() -> None:
-    among = module._compared(board_of(votes(2, items=4, n=400, ties=0.5)))
-    counts, chances, rng = among.counts, module._model(among), np.random.default_rng(0)
+    counts, rng = module._compared(board_of(votes(2, items=4, n=400, ties=0.5))), np.random.default_rng(0)
+    chances = module._model(counts)
     drawn = [module._drawn(counts, chances, 0.5, rng) for _ in range(3000)]
     decisive = counts.forward + counts.backward
     assert all(np.allclose(one.forward + one.backward, decisive) for one in drawn[:50])
