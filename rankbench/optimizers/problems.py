@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -111,7 +111,10 @@ class PairwiseProblem:
 
     Attributes
     ----------
-    pairs : BlockPairs
+    items : ndarray of int64, shape (Q + 1,)
+        The given `offsets`.
+    pairs : Comparisons
+        See `merged_pairs`.
     shares, offsets : ndarray of float64, shape (P,)
         ``v_c w_c`` and o_c, summed over the comparisons of each pair; one offset, shape
         (1,), where all are the same.
@@ -138,9 +141,10 @@ class PairwiseProblem:
         if merged:
             self.offsets = self.offsets[:1]
         said = replace(comparisons, weights=factors if shares is None else factors * shares)
-        self.pairs = BlockPairs.from_comparisons(said, offsets, merged)
-        if self.x.ndim != 2 or len(self.x) != self.pairs.items[-1]:
-            raise InputError(f"features have shape {self.x.shape}, there are {self.pairs.items[-1]} items")
+        self.items = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.pairs = merged_pairs(said, self.items, merged)
+        if self.x.ndim != 2 or len(self.x) != self.items[-1]:
+            raise InputError(f"features have shape {self.x.shape}, there are {self.items[-1]} items")
         self.surrogate, self.l2 = surrogate, l2
         self.shares = self.pairs.weights / (len(comparisons) if shares is None else 1.0)
 
@@ -153,7 +157,7 @@ class PairwiseProblem:
         """Return the objective and its gradient, shape (d,)."""
         from rankbench.optimizers.kernels import margins, scatter
 
-        tails, heads, shares = self.pairs.tails, self.pairs.heads, self.shares
+        tails, heads, shares = self.pairs.winners, self.pairs.losers, self.shares
         value = 0.5 * self.l2 * float(theta @ theta)
         if len(shares) <= len(self.x):
             margin = self._margins(theta)
@@ -185,7 +189,7 @@ class PairwiseProblem:
     @cached_property
     def differences(self) -> PairDifferences:
         """Differences of the pairs' features."""
-        return PairDifferences(self.x, self.pairs.tails, self.pairs.heads)
+        return PairDifferences(self.x, self.pairs.winners, self.pairs.losers)
 
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the second derivatives, shape (d, d).
@@ -201,7 +205,7 @@ class PairwiseProblem:
         """
         if "smooth" not in self.surrogate.properties:
             raise SpecError(f"surrogate {self.surrogate.name!r} has no second derivative; use another optimizer")
-        d, sizes = self.dimension, np.diff(self.pairs.items)
+        d, sizes = self.dimension, np.diff(self.items)
         by_pairs = len(self.shares) * d <= int(sizes @ sizes) + len(self.x) * d
         if by_pairs:
             curved = self.differences.gram(self.shares * self.surrogate.ddphi(self._margins(theta)))
@@ -215,100 +219,77 @@ class PairwiseProblem:
         pairs = self.pairs
         alpha = self.x @ theta
         spread = np.empty_like(self.x)
-        for q, (start, stop) in enumerate(zip(pairs.items[:-1], pairs.items[1:], strict=True)):
-            part = slice(pairs.starts[q], pairs.starts[q + 1])
+        for q, (start, stop) in enumerate(zip(self.items[:-1], self.items[1:], strict=True)):
+            part = slice(pairs.offsets[q], pairs.offsets[q + 1])
             margin = np.empty(part.stop - part.start)
-            margins(alpha, pairs.tails[part], pairs.heads[part], margin)
+            margins(alpha, pairs.winners[part], pairs.losers[part], margin)
             self._move(margin, part)
             graph = np.empty((stop - start, stop - start))
             curvature = self.shares[part] * self.surrogate.ddphi(margin)
-            laplacian(curvature, pairs.tails[part], pairs.heads[part], start, graph)
+            laplacian(curvature, pairs.winners[part], pairs.losers[part], start, graph)
             np.matmul(graph, self.x[start:stop], out=spread[start:stop])
         gram: NDArray[np.float64] = self.x.T @ spread
         # Exact arithmetic is symmetric, two different products are not.
         return 0.5 * (gram + gram.T)
 
 
-@dataclass(frozen=True, eq=False)
-class BlockPairs:
-    """Distinct (winner, loser) pairs of every query with their weights.
+def merged_pairs(comparisons: Comparisons, items: NDArray[np.int64], merged: bool = True) -> Comparisons:
+    """Return the distinct (winner, loser) pairs of each query with their weights, in linear time.
 
-    Attributes
+    Parameters
     ----------
+    comparisons : Comparisons
     items : ndarray of int64, shape (Q + 1,)
         Items of query q are rows ``items[q]:items[q + 1]``.
-    starts : ndarray of int64, shape (Q + 1,)
-        Pairs of query q are ``starts[q]:starts[q + 1]``.
-    tails, heads : ndarray of int32, shape (P,)
-        Rows of winner and loser among the items of all queries. (i, j) and (j, i) are
-        two pairs.
-    weights : ndarray of float64, shape (P,)
-        Summed weights of the pair's comparisons.
+    merged : bool
+        False keeps every comparison as a pair of its own, in their order.
 
-    A pair is there several times if its comparisons were not merged.
+    Returns
+    -------
+    Comparisons
+        Items are rows among the items of all queries. (i, j) and (j, i) are two pairs.
+
+    Raises
+    ------
+    InputError
+        No comparisons, other queries than the items have, or an item that its query does not have.
     """
+    from rankbench.optimizers.kernels import merge_comparisons
 
-    items: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    tails: NDArray[np.int32]
-    heads: NDArray[np.int32]
-    weights: NDArray[np.float64]
-
-    @classmethod
-    def from_comparisons(cls, comparisons: Comparisons, items: NDArray[np.int64], merged: bool = True) -> BlockPairs:
-        """Merge equal comparisons, in time linear in comparisons and items.
-
-        Parameters
-        ----------
-        comparisons : Comparisons
-        items : ndarray of int64, shape (Q + 1,)
-            Offsets of the items.
-        merged : bool
-            False keeps every comparison as a pair of its own, in their order.
-
-        Raises
-        ------
-        InputError
-            No comparisons, other queries than the items have, or an item that its query
-            does not have.
-        """
-        from rankbench.optimizers.kernels import merge_comparisons
-
-        items = np.ascontiguousarray(items, dtype=np.int64)
-        if len(comparisons.offsets) != len(items):
-            raise InputError(
-                f"comparisons of {len(comparisons.offsets) - 1} queries do not fit items of {len(items) - 1} queries"
-            )
-        n = len(comparisons)
-        if n == 0:
-            raise InputError("there are no comparisons to learn from")
-        starts = np.zeros(len(items), np.int64)
-        tails, heads, weights = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n)
-        bad = merge_comparisons(
-            items,
-            np.ascontiguousarray(comparisons.offsets, dtype=np.int64),
-            np.ascontiguousarray(comparisons.winners, dtype=np.int32),
-            np.ascontiguousarray(comparisons.losers, dtype=np.int32),
-            np.ascontiguousarray(comparisons.weights, dtype=np.float64),
-            starts,
-            tails,
-            heads,
-            weights,
+    if len(comparisons.offsets) != len(items):
+        raise InputError(
+            f"comparisons of {len(comparisons.offsets) - 1} queries do not fit items of {len(items) - 1} queries"
         )
-        if bad < 0 and not merged:
-            base = np.repeat(items[:-1], comparisons.counts)
-            starts = np.ascontiguousarray(comparisons.offsets, dtype=np.int64)
-            tails, heads = ((base + side).astype(np.int32) for side in (comparisons.winners, comparisons.losers))
-            return cls(items, starts, tails, heads, np.array(comparisons.weights, dtype=np.float64))
-        if bad >= 0:
-            q = int(np.searchsorted(comparisons.offsets, bad, side="right")) - 1
-            raise InputError(
-                f"items {comparisons.winners[bad]} and {comparisons.losers[bad]} are compared, but query {q} has "
-                f"items 0 to {items[q + 1] - items[q] - 1}",
-                row=int(bad) + 1,
-            )
-        count = int(starts[-1])
-        return cls(items, starts, tails[:count].copy(), heads[:count].copy(), weights[:count].copy())
+    n = len(comparisons)
+    if n == 0:
+        raise InputError("there are no comparisons to learn from")
+    starts = np.zeros(len(items), np.int64)
+    tails, heads, weights = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n)
+    bad = merge_comparisons(
+        items,
+        np.ascontiguousarray(comparisons.offsets, dtype=np.int64),
+        np.ascontiguousarray(comparisons.winners, dtype=np.int32),
+        np.ascontiguousarray(comparisons.losers, dtype=np.int32),
+        np.ascontiguousarray(comparisons.weights, dtype=np.float64),
+        starts,
+        tails,
+        heads,
+        weights,
+    )
+    if bad < 0 and not merged:
+        base = np.repeat(items[:-1], comparisons.counts)
+        starts = np.ascontiguousarray(comparisons.offsets, dtype=np.int64)
+        tails, heads = ((base + side).astype(np.int32) for side in (comparisons.winners, comparisons.losers))
+        return Comparisons(starts, tails, heads, np.array(comparisons.weights, dtype=np.float64))
+    if bad >= 0:
+        q = int(np.searchsorted(comparisons.offsets, bad, side="right")) - 1
+        raise InputError(
+            f"items {comparisons.winners[bad]} and {comparisons.losers[bad]} are compared, but query {q} has "
+            f"items 0 to {items[q + 1] - items[q] - 1}",
+            row=int(bad) + 1,
+        )
+    count = int(starts[-1])
+    return Comparisons(starts, tails[:count].copy(), heads[:count].copy(), weights[:count].copy())
 
 
 DENSE = 1 << 24
