@@ -157,10 +157,15 @@ class PairCounts:
         weighted = bool(np.count_nonzero(weights != 1))
         return cls(list(_numbers(m)), starts, high, forward, backward, ties, len(weights), weighted)
 
-    @property
+    @cached_property
     def m(self) -> int:
         """Number of items."""
         return len(self.starts) - 1
+
+    @cached_property
+    def connected(self) -> Scales:
+        """The connected components of the graph of compared items: see `connected_components`."""
+        return _components(self, self.forward, self.backward, False)
 
     @property
     def low(self) -> NDArray[np.int32]:
@@ -333,7 +338,7 @@ def connected_components(counts: PairCounts) -> Scales:
 
     Nothing in the log says how items of different components relate.
     """
-    return _components(counts, counts.forward, counts.backward, False)
+    return counts.connected
 
 
 def strongly_connected(counts: PairCounts) -> Scales:
