@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,9 @@ def draws_of(units: int, repetitions: int, seed: int) -> UnitDraws:
     return UnitDraws(units, words.astype(np.uint64, copy=False).reshape(-1, 4))
 
 
+Crossing: TypeAlias = tuple[UnitDraws, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+
+
 @dataclass(frozen=True, eq=False)
 class Resamples:
     """Resamples of counted comparisons; iterating yields what `sums` returns for each.
@@ -103,6 +107,9 @@ class Resamples:
         judgments, too many to be held one by one.
     weights : ndarray of float64
         Weight of each judgment, or sum of a unit's weights in a cell.
+    crossed : (UnitDraws, ndarray, ndarray, ndarray, ndarray), optional
+        Draws of a second kind of units, and of each vote its first and its second unit, its cell and its weight: a
+        vote's count is the product of the draws of its two units [Owen07]_. `cells` and `starts` are empty then.
     """
 
     counts: PairCounts
@@ -110,6 +117,7 @@ class Resamples:
     starts: NDArray[np.int64]
     cells: NDArray[np.int32]
     weights: NDArray[np.float64]
+    crossed: Crossing | None = None
 
     def __len__(self) -> int:
         return len(self.draws)
@@ -168,6 +176,12 @@ class Resamples:
     def _sum(self, some: slice, sums: NDArray[np.float64]) -> None:
         """Write the sums of some resamples, shape (b, 3, P); two threads."""
         states, units, pairs = self.draws.states[some].copy(), self.draws.units, len(self.counts)
+        if self.crossed is not None:
+            others, first, second, cell, weight = self.crossed
+            for r, row in enumerate(sums, some.start):
+                product = self.draws.times(r)[first] * others.times(r)[second]
+                row[:] = np.bincount(cell, product * weight, 3 * pairs).reshape(-1, 3).T
+            return
         if not len(self.cells):
             counted = _cells_of(self.counts)
             for state, row in zip(states, sums, strict=True):
@@ -233,40 +247,6 @@ _APART = 1 << 32
 """Offset of the seed for the second kind of units: as many of both kinds are not drawn alike."""
 
 
-@dataclass(frozen=True, eq=False)
-class CrossedResamples(Resamples):
-    """Resamples in which a vote's count is the product of the draws of its first and its second unit [Owen07]_.
-
-    `draws` are those of the first kind; `cells` and `starts` are empty: no vote is a unit.
-
-    Attributes
-    ----------
-    others : UnitDraws
-        Draws of the second kind of units.
-    first, second : ndarray of int32, shape (n,)
-        Units of each vote.
-    cell : ndarray of int32, shape (n,)
-        Three times the pair of each vote, plus 0 where `low` won, 1 where `high` did, 2 for a tie.
-    weight : ndarray of float64, shape (n,)
-    """
-
-    others: UnitDraws
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
-    cell: NDArray[np.int32]
-    weight: NDArray[np.float64]
-
-    def __iter__(self) -> Iterator[PairCounts]:
-        for r in range(len(self)):
-            yield self.sums(r)
-
-    def sums(self, r: int) -> PairCounts:
-        """Return the counts of resample r, of the pairs that were drawn."""
-        times = self.draws.times(r)[self.first] * self.others.times(r)[self.second]
-        sums = np.bincount(self.cell, times * self.weight, 3 * len(self.counts)).reshape(-1, 3)
-        return self._counts(np.ascontiguousarray(sums.T))
-
-
 def crossed_resamples(
     counts: PairCounts,
     units: tuple[NDArray[np.int32], NDArray[np.int32]],
@@ -274,7 +254,7 @@ def crossed_resamples(
     weight: NDArray[np.float64],
     repetitions: int,
     seed: int,
-) -> CrossedResamples:
+) -> Resamples:
     """Return resamples of a log's votes by two kinds of units.
 
     Parameters
@@ -283,8 +263,9 @@ def crossed_resamples(
         Of all votes.
     units : (ndarray, ndarray)
         Units of each vote, shapes (n,), numbered from 0.
-    cell, weight
-        As in `CrossedResamples`.
+    cell : ndarray of int32, shape (n,)
+        Three times the pair of each vote, plus 0 where `low` won, 1 where `high` did, 2 for a tie.
+    weight : ndarray of float64, shape (n,)
     repetitions, seed : int
         See `draws_of`.
     """
@@ -292,6 +273,5 @@ def crossed_resamples(
     draws = draws_of(int(first.max()) + 1, repetitions, seed)
     others = draws_of(int(second.max()) + 1, repetitions, seed + _APART)
     none = np.zeros(0, np.int64)
-    return CrossedResamples(
-        counts, draws, none, none.astype(np.int32), np.zeros(0), others, first, second, cell, weight
-    )
+    crossed = others, first, second, cell, weight
+    return Resamples(counts, draws, none, none.astype(np.int32), np.zeros(0), crossed)

@@ -122,8 +122,12 @@ def test_crossed_resamples_are_products_of_draws() -> None:
     from rankbench.interfaces.resamples import crossed_resamples
 
     drawn = crossed_resamples(loaded.counts, (loaded.judge, loaded.query), loaded.cell, loaded.weight, 30, 7)
+    assert drawn.crossed is not None
+    together = {first + r: sums.copy() for first, batch in drawn.batches() for r, sums in enumerate(batch)}
     for r, counts in enumerate(drawn):
-        times = drawn.draws.times(r)[loaded.judge] * drawn.others.times(r)[loaded.query]
+        kept = together[r][:, together[r].any(axis=0)]
+        np.testing.assert_array_equal(kept, [counts.forward, counts.backward, counts.ties])
+        times = drawn.draws.times(r)[loaded.judge] * drawn.crossed[0].times(r)[loaded.query]
         again = frame[np.repeat(np.arange(200), times)]
         wins = again.filter(~pl.col("tie"))["winner"].value_counts().sort("winner")
         by_item = np.zeros(M)
@@ -133,7 +137,8 @@ def test_crossed_resamples_are_products_of_draws() -> None:
             i: n for i, n in enumerate(by_item) if n
         }
     square = crossed_resamples(loaded.counts, (loaded.judge, loaded.judge), loaded.cell, loaded.weight, 1, 7)
-    assert (square.draws.times(0) != square.others.times(0)).any()
+    assert square.crossed is not None
+    assert (square.draws.times(0) != square.crossed[0].times(0)).any()
 
 
 @pytest.mark.parametrize("method", ["bradley-terry:penalty=firth", "davidson:penalty=firth", "win-rate"])
