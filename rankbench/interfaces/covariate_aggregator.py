@@ -52,6 +52,8 @@ class Covariates:
 class CovariateVotes:
     """Votes on m items with covariates: R rows, each one vote, or all that are alike.
 
+    Only they hold sums of votes beside their covariates.
+
     Attributes
     ----------
     items : list of str, length m

@@ -80,6 +80,8 @@ def numbered_pairs(
 class PairCounts:
     """Judgments summed by unordered pair of items: a sparse upper triangle.
 
+    Only they hold a log of any length in memory that grows with its pairs alone.
+
     Pair e of row i is {i, high[e]} with ``i < high[e]``, for ``e = starts[i] ..
     starts[i + 1] - 1``; sorted, each observed pair once. P pairs take 28 P bytes however
     many judgments there were.
@@ -225,6 +227,8 @@ class PairCounts:
 @dataclass(frozen=True, eq=False)
 class ClusterCounts:
     """Judgments of each cluster on each pair, one sum an outcome.
+
+    Only they tell how much the judgments of a cluster say together, as sandwiches and resamples need.
 
     12 bytes for each of the K combinations of cluster, pair and outcome that occur, at most as many as judgments.
 

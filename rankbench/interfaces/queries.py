@@ -93,6 +93,8 @@ class _Judgments:
 class Comparisons(_Judgments):
     """Pairwise judgments, sorted by query, within a query in the order they were made.
 
+    Only they hold single votes of many queries, as methods learn from them.
+
     Attributes
     ----------
     offsets : ndarray of int64, shape (Q + 1,)
@@ -147,6 +149,8 @@ class Comparisons(_Judgments):
 class Selections(_Judgments):
     """Clicks on shown lists, sorted by query, within a query in the order they were made.
 
+    Only they hold what was shown beside what was clicked.
+
     Attributes
     ----------
     offsets : ndarray of int64, shape (Q + 1,)
@@ -171,6 +175,8 @@ class Selections(_Judgments):
 @dataclass(frozen=True, eq=False)
 class Orders(_Judgments):
     """Ballots: weak orders of some of a query's items, sorted by query; other items are unranked.
+
+    Only they hold judgments of more than two items at once.
 
     Attributes
     ----------

@@ -90,6 +90,8 @@ Crossing: TypeAlias = tuple[UnitDraws, NDArray[np.int32], NDArray[np.int32], NDA
 class Resamples:
     """Resamples of counted comparisons; iterating yields what `sums` returns for each.
 
+    Only they make counts of units that are drawn again, a few at a time.
+
     Where units say much, as judges of long logs do, each sum is added up unit by unit in their order; else unit by unit
     as they are drawn. The two are equal to the bit where weights are whole numbers.
 

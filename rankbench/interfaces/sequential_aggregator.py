@@ -22,6 +22,8 @@ from rankbench.kernels import Kernel
 class TimedCounts:
     """Judgments summed by time and pair of items.
 
+    Only they hold sums in the order of time.
+
     Attributes
     ----------
     m : int

@@ -176,6 +176,8 @@ PART = 32 * ROWS
 class LogPart:
     """Counts of some judgments.
 
+    Only it can be summed with the next part, here or on another machine: it knows how its items are sorted.
+
     Attributes
     ----------
     data : PairCounts or ClusterCounts

@@ -32,6 +32,8 @@ NO_TIMES = f"the log does not say when votes were cast: {_AS_READ}"
 class Votes:
     """Votes on the items of one name space, of all queries together.
 
+    Only they hold the judge, the query and the time of each vote.
+
     They stand in the order in which they were cast, as far as it is known, so that rows in rising
     order are the order for a sequential aggregator: by time, votes of one time in the
     order of the log; in the order of the log alone where times are not known.

@@ -48,6 +48,8 @@ GAIN = 1e-12
 class PairOutcomes:
     """Votes on R pairs as the link sees them; arrays of shape (R,), a pair may come more than once.
 
+    Only they hold votes beside predicted margins.
+
     Attributes
     ----------
     margins : ndarray of float64

@@ -36,6 +36,8 @@ _KINDS: tuple[HeldOut, ...] = get_args(HeldOut)
 class GroupedVotes:
     """Votes summed by group, pair and outcome: K sums, at most as many as votes.
 
+    Only they hold the number of votes beside their weight, by the groups that folds consist of.
+
     Attributes
     ----------
     pairs : ComparedPairs
@@ -166,6 +168,8 @@ def unpack_grouped(arrays: Mapping[str, NDArray[Any]]) -> GroupedVotes:
 @dataclass(frozen=True, eq=False)
 class LoadedVotes:
     """A data set's votes.
+
+    Only they are packed once for all protocols on a data set.
 
     Attributes
     ----------

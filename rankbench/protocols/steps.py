@@ -50,6 +50,8 @@ _FEWEST = 4
 class Steps:
     """Votes by time, and the times of predictions and choices.
 
+    Only they say which votes a method has seen when it predicts one.
+
     Attributes
     ----------
     m : int

@@ -33,6 +33,8 @@ from rankbench.ranking.sampling_units import JUDGES, Units, units_of_lists
 class Ballots(RefittedLog):
     """Ballots of one query.
 
+    Only they rank by what whole ballots say, each of one voter or of many.
+
     Attributes
     ----------
     items : list of str, length m
@@ -124,6 +126,8 @@ class Ballots(RefittedLog):
 @dataclass(frozen=True, eq=False)
 class Sessions(RefittedLog):
     """Sessions of one query; they are the sampling units.
+
+    Only they rank by clicks.
 
     Scores from clicks are rates, and every item has its own: all stand on one scale.
 

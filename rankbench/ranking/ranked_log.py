@@ -181,6 +181,8 @@ class RankedLog(ABC):
 class CountedVotes(RankedLog):
     """Votes as sums by pair, by judge (or vote, where they have weights) if that is the unit.
 
+    Only they rank a log without a look at single votes.
+
     Attributes
     ----------
     data : PairCounts or ClusterCounts

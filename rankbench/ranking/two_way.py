@@ -47,6 +47,8 @@ _NEGATIVE = 1e-10
 class CrossedVotes(CountedVotes):
     """Votes as sums by pair, and of each vote its judge and its query.
 
+    Only they have two kinds of units.
+
     Attributes
     ----------
     judge, query : ndarray of int32, shape (n,)

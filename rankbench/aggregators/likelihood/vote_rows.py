@@ -70,6 +70,8 @@ class RowSums:
 class VoteRows:
     """Rows of votes with the graph of their pairs.
 
+    Only they sum slopes and information of a fit with covariates.
+
     Attributes
     ----------
     votes : CovariateVotes
