@@ -146,11 +146,11 @@ class _Pairs:
         votes, n = board.votes, len(board.votes)
         pairs, place = votes.pairs()
         self.sums = csr_array((np.ones(n), (np.arange(n), place)), shape=(n, len(pairs)))
-        self.sign = np.where(votes.winners == pairs.low[place], 1.0, -1.0)
+        self.sign = np.where(votes.winners == pairs[place, 0], 1.0, -1.0)
         own = np.bincount(place, weight, len(pairs))
         self.spread = np.where(own >= _LEAST / 4, own, np.inf)
         m = len(board.items)
-        rows, ends = np.tile(np.arange(len(pairs)), 2), np.concatenate([pairs.low, pairs.high])
+        rows, ends = np.tile(np.arange(len(pairs)), 2), pairs.T.ravel()
         self.of_items = csr_array((np.ones(2 * len(pairs)), (rows, ends)), shape=(len(pairs), m))
         self.opponents = np.isfinite(self.spread) @ self.of_items
 

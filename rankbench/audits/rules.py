@@ -16,7 +16,7 @@ from rankbench.core.text import first_of, percent_text
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.plugin import manager
 from rankbench.plugin.third_party import is_ours
 
@@ -70,7 +70,7 @@ def _compared(board: VoteBoard) -> PairCounts:
     inside = counts.select((number[counts.low] >= 0) & (number[counts.high] >= 0))
     cells = np.column_stack([inside.forward, inside.backward, inside.ties])
     names = [counts.items[i] for i in np.sort(board.compared)]
-    pairs = ComparedPairs(len(names), number[inside.low], number[inside.high])
+    pairs = np.column_stack([number[inside.low], number[inside.high]])
     return PairCounts.from_cells(names, pairs, cells, counts.judgments, counts.weighted).observed()
 
 

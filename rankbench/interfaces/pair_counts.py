@@ -24,30 +24,12 @@ _TABLE = 1 << 22
 """Pairs of items that are looked up in a table, however few judgments there are."""
 
 
-@dataclass(frozen=True, eq=False)
-class ComparedPairs:
-    """The pairs of items that were compared, P of them, sorted.
-
-    Attributes
-    ----------
-    m : int
-        Number of items.
-    low, high : ndarray of int32, shape (P,)
-        ``low < high``.
-    """
-
-    m: int
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.low)
-
-
 def numbered_pairs(
     first: NDArray[np.int32], second: NDArray[np.int32], m: int
-) -> tuple[ComparedPairs, NDArray[np.int32]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the compared pairs of m items, and the number of each judgment's pair, shape (n,); two threads.
+
+    Pairs are sorted, shape (P, 2), the lower item first.
 
     Parameters
     ----------
@@ -72,8 +54,7 @@ def numbered_pairs(
         key += np.maximum(first, second)
         keys, found = np.unique(key, return_inverse=True)
         pair = found.reshape(-1).astype(np.int32)
-    low, high = np.divmod(keys, m)
-    return ComparedPairs(m, low.astype(np.int32), high.astype(np.int32)), pair
+    return np.column_stack(np.divmod(keys, m)).astype(np.int32), pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,22 +96,24 @@ class PairCounts:
 
     @classmethod
     def from_cells(
-        cls, items: list[str], pairs: ComparedPairs, cells: NDArray[np.float64], judgments: int, weighted: bool
+        cls, items: list[str], pairs: NDArray[np.int32], cells: NDArray[np.float64], judgments: int, weighted: bool
     ) -> PairCounts:
         """Return given sums; pairs of no weight stay.
 
         Parameters
         ----------
         items : list of str, length m
-        pairs : ComparedPairs
+        pairs : ndarray of int32, shape (P, 2)
+            Sorted, the lower item first.
         cells : ndarray of float64, shape (P, 3)
             Weight of the judgments that `low` won, that `high` won, and of ties.
         judgments : int
         weighted : bool
         """
-        starts = np.concatenate([[0], np.cumsum(np.bincount(pairs.low, minlength=pairs.m))])
+        low, high = np.ascontiguousarray(pairs.T)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(low, minlength=len(items)))])
         forward, backward, ties = np.ascontiguousarray(cells.T)
-        return cls(items, starts, pairs.high, forward, backward, ties, judgments, weighted)
+        return cls(items, starts, high, forward, backward, ties, judgments, weighted)
 
     @classmethod
     def from_comparisons(cls, comparisons: Comparisons, m: int) -> PairCounts:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError
 from rankbench.interfaces.covariate_aggregator import Covariates
-from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts, numbered_pairs
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, numbered_pairs
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.row_weights import MOST_VOTES, check_weights
 from rankbench.logs.count import count_pairs
@@ -135,8 +135,8 @@ class Votes:
         """Return which votes prefer one item, with some weight, shape (n,)."""
         return ~self.ties & (self.weights > 0)
 
-    def pairs(self) -> tuple[ComparedPairs, NDArray[np.int32]]:
-        """Return the pairs of items that were compared, and the number of each row's pair, shape (n,)."""
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the pairs of items that were compared, shape (P, 2), and the number of each row's pair, shape (n,)."""
         return numbered_pairs(self.winners, self.losers, len(self.items))
 
     def comparisons(self, rows: NDArray[np.int64] | None = None) -> Comparisons:

@@ -25,7 +25,7 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.judging import each_unit
@@ -125,7 +125,7 @@ class BestOfClones(Protocol):
         later, sooner = np.tril_indices(m, -1, self.public)
         won = random.binomial(self.votes, expit(theta[later] - theta[sooner])).astype(np.float64)
         order = np.lexsort((later, sooner))
-        pairs = ComparedPairs(m, sooner[order].astype(np.int32), later[order].astype(np.int32))
+        pairs = np.column_stack([sooner[order], later[order]]).astype(np.int32)
         cells = np.stack([self.votes - won, won, np.zeros(len(won))], axis=1)[order]
         return PairCounts.from_cells([str(i) for i in range(m)], pairs, cells, self.votes * len(won), weighted=False)
 

@@ -150,7 +150,8 @@ def _learning(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.floa
         rows = slice(int(steps.starts[begin]), int(steps.starts[end]))
         # Asked once for each pair.
         named, which = np.unique(pair[rows], return_inverse=True)
-        asked = aggregator.margins(state, pairs.low[named], pairs.high[named], begin)
+        low, high = np.ascontiguousarray(pairs[named].T)
+        asked = aggregator.margins(state, low, high, begin)
         margins[rows] = aggregator.checked_numbers("margins", asked)[which]
         for time in range(begin, end):
             aggregator.learn(state, steps.comparisons(time, time + 1), time)

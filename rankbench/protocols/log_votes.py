@@ -22,7 +22,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import PREDICTION, sees_covariates
 from rankbench.interfaces.dataset import Dataset, cached_load
-from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import check_implied, implied_comparisons
 from rankbench.logs.votes import Votes, all_ones, coded_votes, load_votes, numbered_groups
@@ -40,7 +40,8 @@ class GroupedVotes:
 
     Attributes
     ----------
-    pairs : ComparedPairs
+    pairs : ndarray of int32, shape (P, 2)
+        See `Votes.pairs`.
     kind : HeldOut
         Kind of a group.
     total, decisive : ndarray of int64, shape (G,)
@@ -55,7 +56,7 @@ class GroupedVotes:
         Sum of their weights; empty where all are 1, and sums are numbers.
     """
 
-    pairs: ComparedPairs
+    pairs: NDArray[np.int32]
     kind: HeldOut
     total: NDArray[np.int64]
     decisive: NDArray[np.int64]
@@ -90,7 +91,7 @@ class GroupedVotes:
         return PairCounts.from_cells(items, self.pairs, cells, round(float(numbers.sum())), weighted).observed()
 
 
-def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray[np.int32]) -> GroupedVotes:
+def group_votes(votes: Votes, kind: HeldOut, pairs: NDArray[np.int32], pair: NDArray[np.int32]) -> GroupedVotes:
     """Return a log's votes by group.
 
     Parameters
@@ -98,7 +99,7 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
     votes : Votes
     kind : HeldOut
         Kind of a group.
-    pairs : ComparedPairs
+    pairs : ndarray of int32, shape (P, 2)
     pair : ndarray of int32, shape (n,)
         Of each vote: see `Votes.pairs`.
 
@@ -146,23 +147,17 @@ _COLUMNS = ("total", "decisive", "starts", "slot", "count", "weight")
 
 
 def pack_grouped(grouped: GroupedVotes) -> dict[str, NDArray[Any]]:
-    """Return grouped votes as arrays of a `Prepared`; log and pairs apart, so that protocols share them."""
+    """Return grouped votes as arrays of a `Prepared`; pairs apart, so that protocols share them."""
     columns = {name: getattr(grouped, name) for name in _COLUMNS}
     kind = np.array([_KINDS.index(grouped.kind)])
-    return pack("groups", kind=kind, **columns)
-
-
-def pack_pairs(pairs: ComparedPairs) -> dict[str, NDArray[Any]]:
-    """Return pairs as arrays of a `Prepared`."""
-    return pack("pairs", m=np.array([pairs.m]), low=pairs.low, high=pairs.high)
+    return pack("groups", kind=kind, **columns) | {"pairs": grouped.pairs}
 
 
 def unpack_grouped(arrays: Mapping[str, NDArray[Any]]) -> GroupedVotes:
-    """Return the votes packed by `pack_grouped` and `pack_pairs`."""
+    """Return the votes packed by `pack_grouped`."""
     of = unpack(arrays, "groups")
     kind = _KINDS[int(of["kind"][0])]
-    pairs = ComparedPairs(int(arrays["pairs.m"][0]), arrays["pairs.low"], arrays["pairs.high"])
-    return GroupedVotes(pairs, kind, *(of[name] for name in _COLUMNS))
+    return GroupedVotes(arrays["pairs"], kind, *(of[name] for name in _COLUMNS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,9 +183,8 @@ class LoadedVotes:
     fingerprint: str
 
     @cached_property
-    def _pairs(self) -> tuple[ComparedPairs, NDArray[np.int32], dict[str, NDArray[Any]]]:
-        pairs, of_vote = self.votes.pairs()
-        return pairs, of_vote, pack_pairs(pairs)
+    def _pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        return self.votes.pairs()
 
     @cached_property
     def _grouped(self) -> dict[HeldOut, dict[str, NDArray[Any]]]:
@@ -199,8 +193,7 @@ class LoadedVotes:
     def grouped(self, kind: HeldOut) -> dict[str, NDArray[Any]]:
         """Return the votes by group as `pack_grouped` packs them, shared by protocols with equal groups."""
         if kind not in self._grouped:
-            pairs, of_vote, packed = self._pairs
-            self._grouped[kind] = packed | pack_grouped(group_votes(self.votes, kind, pairs, of_vote))
+            self._grouped[kind] = pack_grouped(group_votes(self.votes, kind, *self._pairs))
         return self._grouped[kind]
 
 

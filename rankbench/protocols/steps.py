@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import count_text
 from rankbench.errors import SpecError
 from rankbench.interfaces.covariate_aggregator import CovariateAggregator, Covariates, CovariateVotes
-from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered_pairs
+from rankbench.interfaces.pair_counts import PairCounts, numbered_pairs
 from rankbench.interfaces.protocol import pack, unpack
 from rankbench.interfaces.queries import Comparisons
 from rankbench.logs.votes import Votes
@@ -104,7 +104,7 @@ class Steps:
         return slice(int(self.starts[self.choices[0]]), len(self))
 
     @cached_property
-    def pairs(self) -> tuple[ComparedPairs, NDArray[np.int32]]:
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The pairs that are ever compared, and that of each vote."""
         return numbered_pairs(self.first, self.second, self.m)
 

@@ -19,7 +19,7 @@ from rankbench.interfaces.covariate_aggregator import (
     CovariateVotes,
     sees_covariates,
 )
-from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.logs.votes import Votes
 from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
@@ -185,7 +185,7 @@ _PairsOfParts: TypeAlias = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 
 
 def _outcomes_of_parts(
-    weights: NDArray[np.float64], numbers: NDArray[np.float64], parts: Sequence[int], pairs: ComparedPairs
+    weights: NDArray[np.float64], numbers: NDArray[np.float64], parts: Sequence[int], pairs: NDArray[np.int32]
 ) -> tuple[_PairsOfParts, PairOutcomes]:
     """Return the pairs of some parts, and the sums of the parts one behind the other, with margins of 0."""
     rows = [np.flatnonzero(numbers[part].any(axis=1)) for part in parts]
@@ -198,7 +198,7 @@ def _outcomes_of_parts(
     of_low, of_high, level = beside(numbers).T
     decided = of_low + of_high
     outcomes = PairOutcomes(np.zeros(len(won)), won, lost, tied, decided, decided + level)
-    return [(pairs.low[own], pairs.high[own]) for own in rows], outcomes
+    return [(pairs[own, 0], pairs[own, 1]) for own in rows], outcomes
 
 
 def _with_margins(parts: tuple[_PairsOfParts, PairOutcomes], scores: Sequence[NDArray[np.float64]]) -> PairOutcomes:

@@ -77,7 +77,8 @@ def timed_counts(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float6
         covariates = known[keys % len(known)]
     time, of_cell = np.divmod(keys // len(known), len(pairs))
     starts = np.searchsorted(time, np.arange(len(gaps) + 1))
-    return TimedCounts(len(votes.items), gaps, starts, pairs.low[of_cell], pairs.high[of_cell], won, lost, covariates)
+    first, second = np.ascontiguousarray(pairs[of_cell].T)
+    return TimedCounts(len(votes.items), gaps, starts, first, second, won, lost, covariates)
 
 
 def model_chances(log_chances: Sequence[float]) -> NDArray[np.float64]:

@@ -33,7 +33,6 @@ from rankbench.protocols.links import margin_disagreement
 from rankbench.protocols.log_votes import (
     group_votes,
     pack_grouped,
-    pack_pairs,
     pack_votes,
     unpack_grouped,
     unpack_votes,
@@ -144,7 +143,7 @@ def test_nothing_is_left_of_votes_that_are_held_out() -> None:
 def test_grouped_votes_come_back(kind: HeldOut, weighted: bool) -> None:
     log = random_log(2, 150, weighted=weighted)
     grouped = group_votes(log, kind, *log.pairs())
-    found = unpack_grouped(pack_grouped(grouped) | pack_pairs(grouped.pairs))
+    found = unpack_grouped(pack_grouped(grouped))
     assert found.kind == kind
     for name in ("starts", "slot", "count", "weight"):
         np.testing.assert_array_equal(getattr(found, name), getattr(grouped, name))
