@@ -60,8 +60,11 @@ _DIGITS = str.maketrans("01|", "oll")
 _CAPITALS = str.maketrans("IL", "l\ue000")
 """A capital I looks like a small l; a capital L stands for itself in the range for private use."""
 _SEPARATORS = re.compile("[ .-]+")
-_CODE_LAST = re.compile(r"(?P<rest>.*\S)[\s_-]+(?P<code>[^\s_-]+)\s*")
-_CODE_FIRST = re.compile(r"\s*(?P<code>[^\s_-]+)[\s_-]+(?P<rest>\S.*)")
+_APART = r"\s,;_()\[\]-"
+_CODE_LAST = re.compile(rf"(?P<rest>.*[^{_APART}])[{_APART}]+(?P<code>[^{_APART}]+)[{_APART}]*")
+_CODE_FIRST = re.compile(rf"[{_APART}]*(?P<code>[^{_APART}]+)[{_APART}]+(?P<rest>[^{_APART}].*)")
+_ABBREVIATION = re.compile("[A-Z][^aeiouy]{2,3}")
+"""The short form of a word, as Ltd and GmbH, has no vowel behind its first letter."""
 
 
 @cache
@@ -116,22 +119,25 @@ def _joined(run: re.Match[str]) -> str:
     return "" if before.isalnum() and after.isalnum() else found
 
 
-def _without_code(name: str) -> Iterator[str]:
-    """Yield a name without a token of two or three capitals at its end, and at its beginning: Fulham of Fulham FC.
+def _without_code(name: str) -> Iterator[tuple[str, str]]:
+    """Yield a name without a short form at its end or beginning, and that form: Fulham of Fulham (FC) or Fulham Ltd.
+
+    It has two or three capitals, or begins with one and has no vowel behind it.
 
     Capitals mean nothing in a name without small letters, and the capitals of Rocky II are a number.
     """
     for found in (_CODE_LAST.fullmatch(name), _CODE_FIRST.fullmatch(name)):
         if found is not None:
             code, rest = found["code"].replace(".", ""), found["rest"]
-            if 2 <= len(code) <= 3 and code.isalpha() and code.isupper() and not {*code} <= {*"IVX"}:
-                yield from [rest] if any(map(str.islower, rest)) else []
+            capitals = 2 <= len(code) <= 3 and code.isupper() and not {*code} <= {*"IVX"}
+            if code.isalpha() and (capitals or _ABBREVIATION.fullmatch(code)):
+                yield from [(rest, code)] if any(map(str.islower, rest)) else []
 
 
 def lookalikes(names: Iterable[str]) -> list[list[str]]:
     """Return the groups of different names that are read alike or look alike, sorted.
 
-    Names of a group share a skeleton, or one is the other and a token of two or three capitals.
+    Names of a group share a skeleton, or one is the other and a short form: see `_without_code`.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -139,7 +145,9 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
     listed, first = sorted(set(names)), dict[tuple[int, str], int]()
     pairs = [(at, first.setdefault(key, at)) for at, name in enumerate(listed) for key in enumerate(skeletons(name))]
     for at, name in enumerate(listed):
-        pairs += [(at, first.get((0, skeletons(rest)[0]), at)) for rest in _without_code(name)]
+        for rest, code in _without_code(name):
+            key = skeletons(rest)[0]
+            pairs += [(at, first.get((0, key), at)), (at, first.setdefault((2, f"{key} {code}"), at))]
     ends = tuple(zip(*pairs, strict=True)) or ((), ())
     graph = coo_array((np.ones(len(pairs)), ends), shape=(len(listed), len(listed)))
     groups: dict[int, list[str]] = {}

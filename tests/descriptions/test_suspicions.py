@@ -94,6 +94,11 @@ def test_triples_that_take_long_are_not_counted(monkeypatch: pytest.MonkeyPatch)
         ("Fulham", "Fulham FC"),
         ("Fulham", "fulham-F.C."),
         ("FC Bayern", "Bayern"),
+        ("Fulham", "Fulham, FC"),
+        ("Fulham", "Fulham (FC)"),
+        ("Fulham FC", "Fulham (FC)"),
+        ("Fulham", "Fulham Ltd"),
+        ("Fulham", "Fulham, Ltd."),
     ],
 )
 def test_names_that_look_alike(one: str, other: str) -> None:
@@ -105,7 +110,8 @@ def test_names_that_do_not() -> None:
     numbers = ["é", "e", "10", "100", "1.5", "15", "1.05", "-15"]
     codes = ["IT", "LT", "CHI", "CHL", "AI", "AL", "US", "US FC", "A", "A-", "NEW YORK", "YORK", "B1", "BL"]
     others = ["Rocky", "Rocky II", "Williams", "Williams S.", "Alien", "Alien 3"]
-    assert lookalikes([*models, *numbers, *codes, *others]) == []
+    longer = ["Ann", "Ann Lee", "Bury", "Bury Town", "GPT", "LLM", "Alien gpt"]
+    assert lookalikes([*models, *numbers, *codes, *others, *longer]) == []
 
 
 @examples(50)
