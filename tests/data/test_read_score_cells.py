@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from amounts import part_of
+from amounts import part_of, trials
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -257,8 +257,28 @@ def test_a_mean_or_sum_of_a_block_is_found_and_chance_gives_none(
     found = summary_of(np.vstack([values, summed]))
     assert found is not None
     # Of a mean of two, each is a sum of others, as well.
-    assert found == Summary(n, low, high, how) or found.at in range(n + 1)
+    assert found == Summary(n, tuple(range(low, high)), how) or found.at in range(n + 1)
     assert found.at == n or high - low == 2 or how == "sum"
+
+
+@given(SHAPES)
+def test_a_sum_of_two_is_found_wherever_these_stand(shape: tuple[int, int, int, int]) -> None:
+    n, m, digits, seed = shape
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(10, 90, size=(n, m)).round(digits)
+    one, other = rng.choice(n, 2, replace=False)
+    summed = np.vstack([values, values[one] + values[other]])
+    order = rng.permutation(n + 1)
+    found = summary_of(summed[order])
+    assert found is not None
+    assert (order[found.at], {*order[[*found.others]]}, found.how) == (n, {one, other}, "sum")
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 3), (6, 4), (12, 8)])
+def test_counts_are_seldom_sums_by_chance(n: int, m: int) -> None:
+    rng = np.random.default_rng(n)
+    drawn = [rng.poisson(rng.gamma(2, 4, (n, 1)), (n, m)) * 1.0 for _ in range(trials(120))]
+    assert sum(summary_of(values) is not None for values in drawn) <= 0.05 * len(drawn)
 
 
 def test_whole_flags_and_proportional_systems_are_no_means() -> None:
@@ -271,6 +291,9 @@ def test_whole_flags_and_proportional_systems_are_no_means() -> None:
 def test_means_of_large_tables_are_found_where_they_stand_at_an_end() -> None:
     values = np.random.default_rng(2).uniform(size=(2_500, 5)).round(4)
     assert summary_of(values) is None
-    assert summary_of(np.vstack([values, values.mean(axis=0).round(4)])) == Summary(2_500, 0, 2_500, "mean")
+    every = tuple(range(2_500))
+    assert summary_of(np.vstack([values, values.mean(axis=0).round(4)])) == Summary(2_500, every, "mean")
     gaps = np.where(np.random.default_rng(3).uniform(size=values.shape) < 0.1, np.nan, values)
-    assert summary_of(np.vstack([np.nanmean(gaps, axis=0).round(4), gaps])) == Summary(0, 1, 2_501, "mean")
+    assert summary_of(np.vstack([np.nanmean(gaps, axis=0).round(4), gaps])) == Summary(
+        0, tuple(range(1, 2_501)), "mean"
+    )

@@ -13,7 +13,6 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import says, text_of
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, shown_columns
 from rankbench.data.tables.score_doubts import (
-    doubt_columns,
     doubt_scores,
     refuse_metrics,
     refuse_second_key,
@@ -22,6 +21,7 @@ from rankbench.data.tables.score_doubts import (
 )
 from rankbench.data.tables.score_facts import Facts, score_of
 from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
+from rankbench.data.tables.score_sizes import doubt_columns, refuse_scale
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -70,9 +70,11 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     if scores is not None:
         for what, given in (("system", scores.systems), ("task", scores.tasks)):
             refuse_alike(given, reading, kept, layout.text(what))
-        doubt_scores(kept, reading, scores)
+        doubt_scores(reading, scores)
         if layout.wild:
-            doubt_columns(kept, reading, scores, layout.side, [name for name in layout.cells if facts.truth[name]])
+            doubt_columns(reading, scores, layout.side, [name for name in layout.cells if facts.truth[name]])
+        if layout.side != "task" and not ways.counts:
+            refuse_scale(reading, scores, rows=not layout.side)
         notes += score_notes(scores)
     counts = {**ways.counts, **facts.missing()}
     return ReadTable(table, reading, layout.says(ways.text(layout)), counts, tuple(notes))

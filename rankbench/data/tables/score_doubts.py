@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
-from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -15,7 +13,7 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of
 from rankbench.data.tables.codes import code_question, codes_among
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
-from rankbench.data.tables.totals import is_kept, leaving_out, refuse_all, refuse_summary
+from rankbench.data.tables.totals import is_kept, keeping, leaving_out, refuse_all, refuse_summary
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -25,14 +23,8 @@ _NAMED = 5
 _COMPARED = 1_000
 """Most tasks that are compared with the others."""
 
-_SMALL = 5.0
-"""Times that a score is larger than its standard error."""
-
 _SMALL_TABLE = 10_000
 """Most cells of a table in which chance may give the sum of a row: of others `refuse_summary` tells."""
-
-_WIDE = 10.0
-"""Times the median spread from which a column under a pattern may be no task."""
 
 _CHANCE = 0.05
 """Most tasks that chance may make look like places, where one is asked about."""
@@ -165,13 +157,11 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
         )
 
 
-def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
+def doubt_scores(reading: Reading, scores: TaskScores) -> None:
     """Raise questions about scores, tasks and systems that may be none: see the functions called.
 
     Parameters
     ----------
-    raw : RawTable
-        For its place.
     reading : Reading
     scores : TaskScores
 
@@ -182,20 +172,20 @@ def doubt_scores(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
     by_task = scores.values.transpose(1, 0, 2).reshape(len(scores.tasks), -1)
     by_system = scores.values.transpose(2, 0, 1).reshape(len(scores.systems), -1)
     sides = {"task": (scores.tasks, by_task), "system": (scores.systems, by_system)}
-    refuse_codes(raw, reading, sides)
+    refuse_codes(reading, sides)
     if len(scores.seeds) == 1 and scores.values.size <= _SMALL_TABLE:
         n, m = scores.values.shape[1:]
         of_cells = {"task": np.repeat(scores.tasks, m), "system": np.tile(scores.systems, n)}
         long = pl.DataFrame({**of_cells, "value": scores.values[0].ravel()}).drop_nans()
         refuse_all(reading, long, {role: (role, tuple(reading.all(role))) for role in sides}, ("sum",))
-    refuse_index(raw, reading, scores)
+    refuse_index(reading, scores)
     for what, (names, values) in sides.items():
-        refuse_summary(reading, what, names, values, lambda name: _leaving((name,)))
+        refuse_summary(reading, what, names, values, ())
     runs = scores.values.reshape(len(scores.seeds), -1)
-    refuse_summary(reading, "seed", scores.seeds, runs, partial(leaving_out, reading.all("seed")))
+    refuse_summary(reading, "seed", scores.seeds, runs, reading.all("seed"))
 
 
-def refuse_codes(raw: RawTable, reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:
+def refuse_codes(reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:
     """Raise a question about an outlying number of a task, of a system or of all: -1, 999.
 
     Raises
@@ -224,7 +214,7 @@ def _perhaps_code(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((least < 0) | np.isin(most, 10.0 ** np.arange(1, 16) - 1) | (most > 1e30))
 
 
-def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
+def refuse_index(reading: Reading, scores: TaskScores) -> None:
     """Raise a question about a task that numbers the systems from 0 or 1: an index, or a place.
 
     Raises
@@ -255,69 +245,8 @@ def refuse_index(raw: RawTable, reading: Reading, scores: TaskScores) -> None:
         step = f"losses=NAME (or loss=NAME) says that less is better; {how}"
     else:
         message = f"the task {short_repr(task)} numbers the systems, as a place or an index does"
-        step = f"{_leaving((task,))}; {option('columns', names_text({'keep': (task,)}))} says that it is a task"
+        step = f"{leaving_out((), task)}; {keeping(task)} says that it is a task"
     raise Unread(message, step, code="index", column=task)
-
-
-def _leaving(names: tuple[str, ...]) -> str:
-    return f"{option('columns', names_text({'ignore': names}))} leaves {'it' if len(names) == 1 else 'them'} out"
-
-
-def doubt_columns(raw: RawTable, reading: Reading, scores: TaskScores, what: str, truth: Sequence[str]) -> None:
-    """Raise a question about columns that a pattern takes for scores, and that may be none.
-
-    They are true and false, or 0 and 1, beside numbers; far smaller than a column with a part of their name, as
-    standard errors are; or ten times as large, or as wide, as the median column.
-
-    Parameters
-    ----------
-    raw : RawTable
-        For its place.
-    reading : Reading
-    scores : TaskScores
-    what : {"task", "system"}
-        The columns are called as tasks, or systems.
-    truth : sequence of str
-        Columns of true and false.
-
-    Raises
-    ------
-    Unread
-    """
-    names, axes = (scores.tasks, (1, 0, 2)) if what == "task" else (scores.systems, (2, 0, 1))
-    values = scores.values.transpose(axes).reshape(len(names), -1)
-    there = ~np.isnan(values)
-    most, least = np.where(there, values, -np.inf).max(axis=1), np.where(there, values, np.inf).min(axis=1)
-    flags = np.isin(names, truth) | ((~there | np.isin(values, (0, 1))).all(axis=1) & (most.max() > 1))
-    size, wide = np.maximum(np.abs(most), np.abs(least)), most - least
-    large = np.zeros(len(names), np.bool_)
-    for one in (size, wide) if len(names) > 2 else ():
-        large |= one > _WIDE * np.median(one[one > 0]) if (one > 0).any() else False
-    for code, odd, why in (
-        ("flags", flags & ~flags.all(), "true and false beside columns of numbers may be no scores"),
-        ("wide", _errors(names, values), "far smaller than columns with a part of their name; are they their errors?"),
-        ("wide", large, f"{_WIDE:g} times as large or as wide as the median column; a {what}, or a size?"),
-    ):
-        found = tuple(names[at] for at in np.flatnonzero(odd) if not is_kept(reading, names[at]))
-        if found:
-            step = f"{_leaving(found)}; {option('columns', names_text({'keep': found}))} says that they are scores"
-            message = f"{listed(found[:_NAMED])}: {why}"
-            raise Unread(message, step, code=code, column=found[0])
-
-
-def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return the columns whose names extend another one's, with far smaller values everywhere."""
-    place = {name: at for at, name in enumerate(names)}
-    found = np.zeros(len(names), np.bool_)
-    for name, at in place.items():
-        # A part may stand before, behind or within: acc_stderr,none of acc,none.
-        for start, end in combinations(range(len(name) + 1), 2):
-            other, more = name[:start] + name[end:], name[start:end]
-            if other and other in place and re.search(r"[^\W\d_]", more):
-                both = np.abs(values[[place[other], at]])
-                both = both[:, ~np.isnan(both).any(axis=0)]
-                found[at] |= both.shape[1] > 1 and bool((both[1] * _SMALL < both[0]).all())
-    return found
 
 
 def score_notes(scores: TaskScores) -> list[str]:

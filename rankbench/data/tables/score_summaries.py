@@ -42,16 +42,17 @@ _Places: TypeAlias = NDArray[np.int64]
 
 
 class Summary(NamedTuple):
-    """A row `at` is the mean or the sum of rows `low` to `high` - 1, without itself."""
+    """A row `at` is the mean or the sum of some others."""
 
     at: int
-    low: int
-    high: int
+    others: tuple[int, ...]
     how: How
 
 
 def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | None:
-    """Return a row that is the mean or the sum of a block of at least two others, up to the rounding of last digits.
+    """Return a row that is the mean or the sum of a block of at least two others, or the sum of any two.
+
+    Numbers may be rounded: the last digits say how.
 
     Chance would hardly give it. By chance, a row is as far from the mean of a block as the block's rows are from each
     other, and as far from their sum as its own numbers are. The largest difference, divided by this width, is about
@@ -82,14 +83,35 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
             for k in sums.near(at, low, high, how)[:_LOOKED_AT]:
                 block = np.arange(low[k], high[k])
                 block = block[block != at[k]]
-                chance = _chance(values[at[k]], values[block], sums.unit[at[k]], sums.unit[block], how, alone=n == 3)
+                chance = _chance(values[at[k]], values[block], sums.unit[at[k]], sums.unit[block], how, level=n == 3)
                 chance /= whole if at[k] in (high[k], low[k] - 1) and {low[k], high[k]} & {0, n} else part
                 if n == 3 and at[k] == 1 and how == "mean" and _alike(values[block], sums.unit[block]):
                     continue
                 if chance < best and not sums.proportional(at[k]):
-                    best, found = chance, Summary(int(at[k]), int(low[k]), int(high[k]), how)
+                    best, found = chance, Summary(int(at[k]), tuple(block.tolist()), how)
             if found is not None:
                 return found
+    return _sum_of_two(values, sums, chosen) if 3 < n <= _ALL_BLOCKS else None
+
+
+def _sum_of_two(values: _Floats, sums: _Sums, rows: _Places) -> Summary | None:
+    """Return one of some rows that is the sum of two others anywhere, which chance would hardly give."""
+    left, right = np.triu_indices(len(values), 1)
+    part = _CHANCE / (len(values) * len(left))
+    for at in rows:
+        pairs = np.flatnonzero((left != at) & (right != at))
+        for column, slack in zip(sums.some.T, sums.slack, strict=True):
+            one, other = left[pairs], right[pairs]
+            allowed = _rounding(sums.unit[at] + sums.unit[one] + sums.unit[other]) + slack
+            pairs = pairs[~(np.abs(column[one] + column[other] - column[at]) > allowed)]
+            if not len(pairs):
+                break
+        for block in np.stack([left[pairs], right[pairs]], axis=1)[:_LOOKED_AT]:
+            whole = ~np.isnan(values[[at, *block]]).any(axis=0)
+            own, two = values[at, whole], values[np.ix_(block, whole)]
+            chance = _chance(own, two, sums.unit[at], sums.unit[block], "sum", level=True)
+            if chance < part and not sums.proportional(int(at)):
+                return Summary(int(at), tuple(block.tolist()), "sum")
     return None
 
 
@@ -225,10 +247,10 @@ def _last_digits(numbers: _Floats) -> _Floats:
     return unit
 
 
-def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How, *, alone: bool) -> float:
+def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How, *, level: bool) -> float:
     """Return about the chance that a row is so near to the mean, or the sum, of a block; 1 if it is none.
 
-    `alone`: the table has no other rows.
+    `level`: the row's mean is evidence, too, as that of no row beside it is.
     """
     used = ~np.isnan(own) & (~np.isnan(block)).any(axis=0)
     if used.sum() < 2:
@@ -243,7 +265,7 @@ def _chance(own: _Floats, block: _Floats, unit: float, units: _Floats, how: How,
     if (wrong > rounding + 1e-9 * np.abs(value)).any():
         return 1.0
     near, wide = max(float(wrong.max()), unit / 2, 1e-12), _EVEN * wide
-    if how == "sum" and alone:
+    if how == "sum" and level:
         # A sum is above its parts: that its level is right is evidence of one column.
         wide[0] = max(wide[0], _EVEN * abs(float(own.mean() - np.nanmean(block))))
     share = np.divide(near, wide, out=np.ones_like(wide), where=wide > _MUCH * near)

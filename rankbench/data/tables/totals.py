@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ _CELLS = 2_000_000
 _ROUNDED = 0.0051
 """Largest difference of a mean that was rounded to two digits."""
 
-_IN_HUNDREDTHS, _SELDOM = 100, float(np.log(50))
+_IN_HUNDREDTHS, SELDOM = 100, float(np.log(50))
 """A total is asked about that chance gives to one table in fifty at most."""
 
 
@@ -33,9 +32,13 @@ def is_kept(reading: Reading, name: str) -> bool:
 
 
 def refuse_summary(
-    reading: Reading, what: str, names: Sequence[str], values: NDArray[np.float64], leaving: Callable[[str], str]
+    reading: Reading,
+    what: str,
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    columns: Sequence[str] | None,
 ) -> None:
-    """Raise a question about a name whose numbers are the mean or the sum of neighboring names'.
+    """Raise a question about a name whose numbers are the mean or the sum of neighboring names', or the sum of any two.
 
     Parameters
     ----------
@@ -45,8 +48,8 @@ def refuse_summary(
     names : sequence of str, of length n
     values : ndarray of float64, shape (n, m)
         The numbers of each; nan where one is missing.
-    leaving : callable
-        Returns how to leave a name out.
+    columns : sequence of str, optional
+        The columns of the file that hold them: see `refuse_totals`.
 
     Raises
     ------
@@ -54,8 +57,8 @@ def refuse_summary(
     """
     found = summary_of(values, [at for at, name in enumerate(names) if not is_kept(reading, name)])
     if found is not None:
-        others = [names[k] for k in range(found.low, found.high) if k != found.at]
-        raise _total_question([_Total(what, names[found.at], found.how, others, leaving(names[found.at]))])
+        others = [names[k] for k in found.others]
+        raise _total_question([_Total(what, names[found.at], found.how, others, leaving_out(columns, names[found.at]))])
 
 
 class _Total(NamedTuple):
@@ -71,10 +74,10 @@ class _Total(NamedTuple):
 def _total_question(found: Sequence[_Total]) -> Unread:
     said = ", and ".join(
         f"the {what} {short_repr(name)} is the {how} of {count_text(len(others), what)}, "
-        f"{short_repr(others[0])} to {short_repr(others[-1])}"
+        f"{short_repr(others[0])} {'to' if others[2:] else 'and'} {short_repr(others[-1])}"
         for what, name, how, others, _ in found
     )
-    kept = option("columns", names_text({"keep": tuple(dict.fromkeys(total.name for total in found))}))
+    kept = keeping(*dict.fromkeys(total.name for total in found))
     step = f"{', and '.join(total.leaving for total in found)}; {kept} ranks by {'them' if found[1:] else 'it'}, too"
     return Unread(said, step, code="summary", column=found[0].name)
 
@@ -109,18 +112,23 @@ def refuse_totals(
             summed = cells.group_by(role, *others, maintain_order=True).agg(pl.col("value").sum())
             wide = summed.pivot(others, index=role, values="value")
             values = wide.drop(role).cast(pl.Float64).to_numpy()
-            refuse_summary(reading, what, wide[role].to_list(), values, partial(leaving_out, columns))
+            refuse_summary(reading, what, wide[role].to_list(), values, columns)
 
 
-def leaving_out(columns: Sequence[str] | None, name: str) -> str:
-    """Return a text on how to leave out a name in some columns."""
+def leaving_out(columns: Sequence[str] | None, *names: str) -> str:
+    """Return a text on how to leave out a name in some columns; names that are columns or tasks, if there are none."""
     if columns is None:
         return f"{option('where')} keeps other rows"
     if not columns:
-        return f"{option('columns', names_text({'ignore': (name,)}))} leaves it out"
-    word = "'" + name.replace("'", "''") + "'"
+        return f"{option('columns', names_text({'ignore': names}))} leaves {'it' if len(names) == 1 else 'them'} out"
+    word = "'" + names[0].replace("'", "''") + "'"
     quoted = (column if column.isidentifier() else f'"{column}"' for column in columns)
     return f"{option('where', ' and '.join(f'{column} <> {word}' for column in quoted))} leaves it out"
+
+
+def keeping(*names: str) -> str:
+    """Return the option that says of names that they are what they look like."""
+    return option("columns", names_text({"keep": names}))
 
 
 def refuse_all(
@@ -165,7 +173,7 @@ def _of_all(
         # As many numbers are as likely in its place: of small ones some are a sum by chance.
         likely = (1 + value.filter(own).sum().abs() * (1 if whole else _IN_HUNDREDTHS)).log()
         each = cells.group_by(pl.exclude(key, "value")).agg(near=near.fill_null(value=False), ways=likely)
-        if len(each) > 2 and each["near"].all() and each["ways"].sum() > _SELDOM and by_key["value"].n_unique() > 1:
+        if len(each) > 1 and each["near"].all() and each["ways"].sum() > SELDOM and by_key["value"].n_unique() > 1:
             others = [name for name in names if name != names[at]]
             return _Total(of[0], names[at], how, others, leaving_out(of[1], names[at]))
     return None
