@@ -38,6 +38,9 @@ def games(rng: np.random.Generator, rows: int, items: int, spread: float, judges
         "judge": [f"judge {k}" for k in rng.integers(0, judges, rows)],
         "weight": rng.choice([1, 2, 0.5], rows).tolist(),
         "time": rng.integers(0, max(1, rows // 4), rows).tolist(),
+        "user": [f"user {k // 3}" for k in range(rows)],
+        "court": rng.choice(["North", "South", ""], rows).tolist(),
+        "team": [f"team {str(name)[-1]}" for name in names[:, 1]],
     }
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from math import lgamma, log
+from collections.abc import Sequence
+from math import comb, lgamma, log
 
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import number_of, text_of
+from rankbench.data.tables.cells import NUMBER, is_flat, number_of, text_of
 from rankbench.data.tables.doubts import SAMPLED
 from rankbench.data.tables.schemas import GAMES, LEFT_OUT, SHARE
-from rankbench.data.tables.totals import is_kept, leaving_out, refuse_all, refuse_totals
+from rankbench.data.tables.totals import SELDOM, is_kept, keeping, leaving_out, refuse_all, refuse_totals
 from rankbench.data.tables.vote_outcomes import outcome_roles
 from rankbench.data.tables.vote_source import LEAD, OUT, VoteSource
 from rankbench.errors import Unread, option
-from rankbench.interfaces.reading import names_text
 from rankbench.interfaces.table_check import ReadTable
 
 _CHANCE = 0.001
 """Chance, in one log, below which what its rows have in common is asked about."""
 
+GAMES_WON, SCORES = ("left_wins", "right_wins"), ("left_score", "right_score")
+"""Roles of what each side won."""
+
 _ONE, _OTHER, _SIGN = "\0one", "\0other", "\0sign"
 
 _SIDED, _VOTES = 0.02, 5
 """Chance of a side by a coin's throws; fewest rows of a judge, or of an item beside it."""
+
+_CANDIDATES, _ALIKE = 5, 4
+"""Items that lost all games that are looked at; fewest names that are written alike."""
 
 _LOST = 3
 """Fewest games of an item that may stand for walkovers."""
@@ -97,7 +103,7 @@ def doubt_votes(votes: VoteSource) -> None:
     every, first = named(raw.frame), named(raw.frame.head(SAMPLED))
     with raw.located():
         few = raw.collect(first.select(_ONE, _OTHER, _SIGN, *sorted(reading.read() & {*raw.schema()}))).lazy()
-        for doubt in (_walkover, _one_minded, _own_weights):
+        for doubt in (_walkover, _one_minded, _own_weights, _games_twice):
             if doubt(votes, few, first) and (asked := doubt(votes, every, every)):
                 raise asked
 
@@ -127,10 +133,15 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unr
     else:
         why = ""
     if not (why := why or _at_once(votes, whole, item)):
-        return None
+        names = each["item"].to_list()
+        for item, count in losers.select("item", "len").reverse().head(_CANDIDATES).rows():  # noqa: B007
+            if why := "" if is_kept(votes.reading, item) else _odd_name(names, item) or _marked(votes, whole, item):
+                break
+        else:
+            return None
     return Unread(
         f"{short_repr(item)} lost each of its {count:,} games, {why}: an item, or walkovers?",
-        f"{leaving_out(votes.sides, item)}; {option('columns', names_text({'keep': (item,)}))} ranks it, too",
+        f"{leaving_out(votes.sides, item)}; {keeping(item)} ranks it, too",
         code="walkover",
         column=votes.sides[0],
     )
@@ -173,6 +184,46 @@ def _at_once(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
     return ""
 
 
+def _odd_name(names: Sequence[str], item: str) -> str:
+    """Return a text if a name is written otherwise than all others, which are written alike: BYE among Ann and Bob."""
+    forms = {_form(name) for name in names if name != item}
+    odd = len(names) > _ALIKE and len(forms) == 1 and _form(item) not in forms
+    return "and its name is written unlike all others" if odd else ""
+
+
+def _form(name: str) -> tuple[bool, ...]:
+    """Return whether a name has capitals, small letters, digits and blanks."""
+    return tuple(any(map(kind, name)) for kind in (str.isupper, str.islower, str.isdigit, str.isspace))
+
+
+def _marked(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
+    """Return a text if a column has one text, or none, in all games of an item, and in these alone.
+
+    It is no text of the item, as a country is, if other items have several, or all are empty. A rank may stay the same.
+    """
+    schema, mine = votes.raw.schema(), (pl.col(_ONE) == item) | (pl.col(_OTHER) == item)
+    known = {*votes.sides, LEAD, OUT, *(votes.reading.one(role) for role in ("judge", "query", "time"))}
+    lost = pl.when(pl.col(_SIGN) >= 0).then(_OTHER).otherwise(_ONE)
+    columns = [name for name, dtype in schema.items() if is_flat(dtype) and name not in known]
+    texts = [text_of(name) for name in columns]
+    firsts = [x.filter(mine).first() for x in texts]
+    alone = [
+        ~first.str.contains(rf"^{NUMBER}$") & (x.filter(mine).n_unique() == 1) & ((x != first) | mine).all()
+        for x, first in zip(texts, firsts, strict=True)
+    ]
+    hits = votes.raw.collect(rows.select(one.alias(str(at)) for at, one in enumerate(alone)))
+    for name in (name for name, hit in zip(columns, hits.row(0) if columns else (), strict=True) if hit):
+        cells = votes.raw.collect(rows.select(value=text_of(name), lost=lost, mine=mine))
+        own, rest = cells.filter("mine")["value"], cells.filter(~pl.col("mine"))
+        several = rest.group_by("lost").agg(pl.len(), kinds=pl.col("value").n_unique()).filter(pl.col("len") > 1)
+        varied = (several["kinds"] > 1).sum() * 4 > several.height or not (rest["value"] != "").any()
+        # As likely as any value of as many rows.
+        alike = 1 + (rest["value"].value_counts()["count"] == len(own)).sum()
+        if varied and alike * len(columns) < _CHANCE * comb(len(cells), len(own)):
+            return f"all with {short_repr(own[0])} in {short_repr(name)}, where no other has it"
+    return ""
+
+
 def _one_minded(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unread | None:
     """Return a question about a judge who names one item in each row, which others name less often."""
     raw, name = votes.raw, votes.reading.one("judge")
@@ -198,7 +249,7 @@ def _one_minded(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unrea
         return Unread(
             f"the judge {short_repr(judge)} names {short_repr(item)} in each of {times:,.0f} votes, and others in "
             f"{named:,.0f} of {seen:,.0f}: are these judgments?",
-            f"{leaving_out(columns, judge)}; {option('columns', names_text({'keep': (judge,)}))} counts it, too",
+            f"{leaving_out(columns, judge)}; {keeping(judge)} counts it, too",
             code="judge",
             column=name,
         )
@@ -228,8 +279,32 @@ def _own_weights(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unre
                 f"each item in {short_repr(which)} has one {short_repr(name)} in all its rows "
                 f"({', '.join(map(' '.join, some))}): is it of votes, or of items, as kilograms and ratings are?",
                 f"{option('columns', without)} {'names who won' if rated else 'counts each row once'}; "
-                f"{option('columns', names_text({'keep': (name,)}))} says that it is of votes",
+                f"{keeping(name)} says that it is of votes",
                 code="weight",
+                column=name,
+            )
+    return None
+
+
+def _games_twice(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unread | None:
+    """Return a question about a weight, a count or ties that are all that both sides won: games would count twice."""
+    reading = votes.reading
+    names = next(([*map(reading.one, pair)] for pair in (GAMES_WON, SCORES) if reading.has(*pair)), [])
+    if len(set(names)) < 2:
+        return None
+    won = number_of(text_of(names[0])) + number_of(text_of(names[1]))
+    tied = number_of(text_of(reading.one("ties"))).fill_null(0) if reading.one("ties") else pl.lit(0.0)
+    for role in ("count", "weight", "ties"):
+        if not (name := reading.one(role)) or is_kept(reading, name):
+            continue
+        value = votes.number(role)
+        same = (value == won).all() | (value == won + tied).all()
+        facts = votes.raw.collect(rows.select(same=same, most=value.max(), ways=(1 + value).log().sum()))
+        if facts["same"][0] and facts["most"][0] > 1 and facts["ways"][0] > SELDOM:
+            return Unread(
+                f"{short_repr(name)} is the sum of {listed(names)} in each row: a total, which says nothing more?",
+                f"{option('columns', f'{role}=')} leaves it out; {keeping(name)} reads it, too",
+                code="summary",
                 column=name,
             )
     return None
