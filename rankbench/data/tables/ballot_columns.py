@@ -17,6 +17,7 @@ from rankbench.data.tables.cells import (
     form_of,
     missing_number,
     number_of,
+    refuse_first,
     refuse_lists,
     refuse_no_numbers,
     says,
@@ -201,15 +202,15 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
     value = number_of(text, form_of(source.reading), errors=False)
     missing = missing_number(text, value, source.words("missing"))
     value = pl.when(~missing).then(value).otherwise(0.0)
-    what = "count" if role == "count" else "weight"
     bad = value.is_null() | (value < 0)
     if role == "count":
         bad |= value != value.floor()
-    if (found := first_row(raw, {name: bad})) is not None:
-        kind = "whole number of voters (weight=NAME says the weight of one)" if role == "count" else "weight"
-        cell = cell_at(raw, found[0], name)
-        message = f"{short_repr(cell)} is no {kind}" if cell else f"the {what} is missing"
-        raise raw.at(found[0], InputError(message, column=name))
+    kind = "whole number of voters (weight=NAME says the weight of one)" if role == "count" else "weight"
+
+    def wrong(cell: str, _: str) -> InputError:
+        return InputError(f"{short_repr(cell)} is no {kind}" if cell else f"the {role} is missing", column=name)
+
+    refuse_first(raw, {name: bad}, wrong)
     refuse_code(raw, {name: value}, source.reading, lowest=-math.inf)
     return value
 

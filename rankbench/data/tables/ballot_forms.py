@@ -23,11 +23,11 @@ from rankbench.data.tables.ballot_columns import (
 )
 from rankbench.data.tables.cells import (
     ROW,
-    cell_at,
     first_row,
     is_nothing,
     number_of,
     only_rows,
+    refuse_first,
     says,
     text_of,
     whole_names,
@@ -152,25 +152,15 @@ def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSou
         return
     cell = raw.frame.slice(found[0], 1).select(names.list.eval(pl.element().filter(bad)).list.first())
     word = raw.collect(cell).item()
-    path, row = raw.place(found[0] + 1)
-    if not word:
-        raise Unread(
-            f"a place of the ranking has no name: write a>b=c, or say {option('words', 'missing=')}, which leaves such "
-            "places out",
-            code="ranking",
-            path=path,
-            row=row,
-            column=name,
-        )
     said = names_text({"": (word,)}).partition("=")[2]
-    raise Unread(
+    what = (
         f"{short_repr(word)} may be an item, or say that nobody was ranked: {option('words', f'missing={said}')} "
-        f"leaves it out, {option('words', f'name={said}')} ranks it",
-        code="blank",
-        path=path,
-        row=row,
-        column=name,
+        f"leaves it out, {option('words', f'name={said}')} ranks it"
+        if word
+        else f"a place of the ranking has no name: write a>b=c, or say {option('words', 'missing=')}, which leaves "
+        "such places out"
     )
+    raise raw.at(found[0], Unread(what, code="blank" if word else "ranking", column=name))
 
 
 def _items(raw: RawTable, names: pl.Expr) -> list[str]:
@@ -187,16 +177,12 @@ def _refuse_signs(raw: RawTable, name: str, items: Sequence[str]) -> None:
     beside = raw.frame.filter(text.str.contains(_SIGNS)).select(item=ranked_names(raw, name))
     named = raw.collect(beside.explode("item", empty_as_null=False).unique())["item"].to_list()
     odd = ranked_names(raw, name).list.eval(pl.element().is_in(several)).list.any() | (bare & ~text.is_in(named))
-    if (found := first_row(raw, {name: odd})) is not None:
-        path, row = raw.place(found[0] + 1)
-        raise Unread(
-            f"{short_repr(cell_at(raw, found[0], name))} is no ranking: write a>b=c, the best first and = between tied "
-            'items, or JSON as ["a", ["b", "c"]]',
-            code="ranking",
-            path=path,
-            row=row,
-            column=name,
-        )
+    how = 'write a>b=c, the best first and = between tied items, or JSON as ["a", ["b", "c"]]'
+
+    def no_ranking(cell: str, _: str) -> Unread:
+        return Unread(f"{short_repr(cell)} is no ranking: {how}", code="ranking", column=name)
+
+    refuse_first(raw, {name: odd}, no_ranking)
 
 
 def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Reading) -> None:

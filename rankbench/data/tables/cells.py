@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -173,6 +173,17 @@ def first_row(raw: RawTable, cases: Mapping[str, pl.Expr]) -> tuple[int, str] | 
     return min(((row, name) for row, name in zip(found, cases, strict=True) if row is not None), default=None)
 
 
+def refuse_first(raw: RawTable, cases: Mapping[str, pl.Expr], error: Callable[[str, str], InputError]) -> None:
+    """Raise the error of a cell and its column for the first row with a true case, by column.
+
+    Raises
+    ------
+    InputError
+    """
+    if (found := first_row(raw, cases)) is not None:
+        raise raw.at(found[0], error(cell_at(raw, *found), found[1]))
+
+
 def cell_at(raw: RawTable, row: int, name: str) -> str:
     """Return a cell as text."""
     return str(raw.collect(raw.frame.slice(row, 1).select(text_of(name))).item())
@@ -248,9 +259,8 @@ def times_of(raw: RawTable, reading: Reading) -> pl.Expr:
     if not pattern:
         return pl.when(there).then(pl.col(name)) if missing else pl.col(name)
     day = pl.when(there).then(text).str.to_date(date_format(pattern), strict=False)
-    if (found := first_row(raw, {name: day.is_null() & (text != "") & there})) is not None:
-        cell = short_repr(cell_at(raw, found[0], name))
-        raise raw.at(found[0], InputError(f"{cell} is no date as {pattern}", column=name))
+    wrong = {name: day.is_null() & (text != "") & there}
+    refuse_first(raw, wrong, lambda cell, _: InputError(f"{short_repr(cell)} is no date as {pattern}", column=name))
     return day
 
 

@@ -186,7 +186,7 @@ class ComparisonsCheck(TableCheck):
             row = int(self.kept[row])
         nobody = message in (MISSING, NAMELESS) and column in ("winner", "loser")
         if nobody and self.raw.doubts is not None:
-            return blank_cell("", *self.raw.place(self.rows + row + 1), self.names.get(column) or column)
+            return self.raw.at(self.rows + row, blank_cell("", self.names.get(column) or column))
         if message == MISSING and nobody:
             message += f"; {option('words', 'missing=')} leaves such rows out"
         if column in ("tie", "first"):

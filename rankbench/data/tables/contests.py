@@ -17,10 +17,9 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource, ballot_source, beside_columns, items_text
 from rankbench.data.tables.cells import (
     ROW,
-    cell_at,
-    first_row,
     name_of,
     only_rows,
+    refuse_first,
     says,
     text_of,
     whole_names,
@@ -86,16 +85,13 @@ def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) 
     """Raise a question about an item that a row has twice."""
     if reading.one("self") == "drop":
         return
-    if (found := first_row(raw, {next(iter(names)): _same(names)})) is not None:
-        raise raw.at(
-            found[0],
-            Unread(
-                "an item stands twice in the row",
-                f"{option('columns', 'self=drop')} leaves such rows out",
-                code="self",
-                column=found[1],
-            ),
-        )
+    asked = Unread(
+        "an item stands twice in the row",
+        f"{option('columns', 'self=drop')} leaves such rows out",
+        code="self",
+        column=next(iter(names)),
+    )
+    refuse_first(raw, {next(iter(names)): _same(names)}, lambda *_: asked)
 
 
 def _items(raw: RawTable, names: Mapping[str, pl.Expr]) -> list[str]:
@@ -182,17 +178,12 @@ def _refuse_words(
     if twice := [word for word in known if [other.lower() for other in known].count(word.lower()) > 1]:
         raise InputError(f"words: {twice[0]!r} means several columns, or a tie")
     cases = {source.reading.one(role): ~says(text_of(source.reading.one(role)), known) for role in picks}
-    if (found := first_row(source.raw, cases)) is not None:
-        cell = cell_at(source.raw, *found)
-        raise source.raw.at(
-            found[0],
-            Unread(
-                f"{short_repr(cell)} is none of the words {', '.join(known)}",
-                "; ".join(missing_steps(cell, "leaves such rows out", word=True)),
-                code="word",
-                column=found[1],
-            ),
-        )
+
+    def no_word(cell: str, column: str) -> Unread:
+        step = "; ".join(missing_steps(cell, "leaves such rows out", word=True))
+        return Unread(f"{short_repr(cell)} is none of the words {', '.join(known)}", step, code="word", column=column)
+
+    refuse_first(source.raw, cases, no_word)
 
 
 def _no_words(source: BallotSource, cells: Sequence[str], names: Mapping[str, pl.Expr]) -> Unread:
@@ -248,10 +239,9 @@ class _Contest:
         if len(self.marked) < 2:
             return
         both = pl.any_horizontal(best & worst for best, worst in zip(*self.marked.values(), strict=True))
-        raw, worst = self.source.raw, self.source.reading.one("worst")
-        if (found := first_row(raw, {worst: both})) is not None:
-            cell = short_repr(cell_at(raw, *found))
-            raise raw.at(found[0], InputError(f"the best item is the worst, too: {cell}", column=worst))
+        what = "the best item is the worst, too"
+        cases = {self.source.reading.one("worst"): both}
+        refuse_first(self.source.raw, cases, lambda cell, at: InputError(f"{what}: {short_repr(cell)}", column=at))
 
     def read(self, items: Sequence[str]) -> ReadTable:
         """Return the votes: the best against each other, each other against the worst."""

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import islice
-from pathlib import Path
 from unicodedata import combining, normalize
 
 import polars as pl
@@ -16,12 +16,12 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
     NUMBER,
-    cell_at,
     first_row,
     form_of,
     is_flat,
     is_nothing,
     number_of,
+    refuse_first,
     says,
     text_of,
 )
@@ -76,25 +76,16 @@ def refuse_blanks(
     told = [word for words in reading.words.values() for word in words]
     left = pl.lit(value=True) if out is None else ~out
     blank = {name: is_nothing(text_of(name)) & ~says(text_of(name), told) & left for name in names}
-    if found := first_row(raw, blank):
-        raise blank_cell(cell_at(raw, *found), *raw.place(found[0] + 1), found[1], more=more, gone=gone)
+    refuse_first(raw, blank, partial(blank_cell, more=more, gone=gone))
 
 
-def blank_cell(
-    cell: str,
-    path: Path | str | None,
-    row: int | None,
-    column: str,
-    *,
-    more: Sequence[str] = (),
-    gone: str = "such rows",
-) -> Unread:
+def blank_cell(cell: str, column: str, *, more: Sequence[str] = (), gone: str = "such rows") -> Unread:
     """Return the question about a cell that may be missing; see `refuse_blanks`."""
     what = f"{short_repr(cell)} may be a name or a word, or say nothing" if cell else "the cell is empty"
     word = names_text({"": (cell,)}).partition("=")[2]
     others = "".join(f", {option('words', f'{meaning}={word}')} {_MEANS[meaning]}" for meaning in more)
     step = f"{option('words', f'missing={word}')} leaves {gone} out{others}"
-    return Unread(what, step, code="blank", path=path, row=row, column=column)
+    return Unread(what, step, code="blank", column=column)
 
 
 def missing_steps(cell: str, does: str, *, word: bool = False) -> list[str]:
@@ -158,9 +149,9 @@ def refuse_header(raw: RawTable, column: str) -> None:
     Unread
     """
     names = [name for name, dtype in raw.schema().items() if is_flat(dtype) and not name.startswith("\0")]
-    if (found := first_row(raw, {column: pl.all_horizontal(text_of(name) == name for name in names)})) is not None:
-        what = f"the row repeats the header: remove it, or keep other rows ({option('where')})"
-        raise raw.at(found[0], Unread(what, code="header", column=column))
+    repeated = {column: pl.all_horizontal(text_of(name) == name for name in names)}
+    what = f"the row repeats the header: remove it, or keep other rows ({option('where')})"
+    refuse_first(raw, repeated, lambda _, name: Unread(what, code="header", column=name))
 
 
 def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: str) -> None:

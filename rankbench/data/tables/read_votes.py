@@ -13,8 +13,7 @@ import polars as pl
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
-    cell_at,
-    first_row,
+    refuse_first,
     refuse_lists,
     text_of,
     with_joined,
@@ -232,9 +231,9 @@ def _refuse_no_flags(votes: VoteSource) -> None:
     """Raise for a value in a column of ties that is neither true nor false."""
     raw, name, out = votes.raw, votes.reading.one("tie"), votes.out
     bad = no_flag(votes.reading)
-    if (found := first_row(raw, {name: bad if out is None else bad & ~out})) is not None:
-        what = f"{short_repr(cell_at(raw, found[0], name))} is not a truth value (true or false)"
-        raise raw.at(found[0], InputError(f"{what}; {option('columns', 'tie=')} reads the log without it", column=name))
+    what = f"is not a truth value (true or false); {option('columns', 'tie=')} reads the log without it"
+    wrong = {name: bad if out is None else bad & ~out}
+    refuse_first(raw, wrong, lambda cell, _: InputError(f"{short_repr(cell)} {what}", column=name))
 
 
 def _outcomes(votes: VoteSource, outcome: VoteOutcome, gone: pl.Expr) -> dict[str, int]:
@@ -287,22 +286,19 @@ def _refuse_unread(votes: VoteSource, outcome: VoteOutcome, unread: int, against
         return
     raw, first = votes.raw, min(rows)
     texts = raw.collect(raw.frame.slice(first, 1).select(text_of(name) for name in outcome.columns)).row(0)
-    path, row = raw.place(first + 1)
     column = outcome.columns[0]
     if first == against:
         what = f"the column {short_repr(votes.reading.one('tie'))} says otherwise than {short_repr(texts[0])}"
-        raise InputError(
-            f"{what}; {option('columns', 'tie=')} reads the log without it", path=path, row=row, column=column
-        )
+        raise raw.at(first, InputError(f"{what}; {option('columns', 'tie=')} reads the log without it", column=column))
     named = bool(votes.reading.one("winner"))
     if blank := [text for text in texts if text.lower() in EMPTY]:
-        raise blank_cell(blank[0], path, row, column, more=("tie",) if named else ())
+        raise raw.at(first, blank_cell(blank[0], column, more=("tie",) if named else ()))
     shown = " and ".join(short_repr(text) for text in texts)
     odd = next((text for text in texts if not re.fullmatch(r"[+-]?[\d.]+", text)), texts[0])
     code = "word" if named else "number"
     steps = [*missing_steps(odd, "leaves such rows out", word=named), *_number_steps(votes.reading, odd)]
     step = "; ".join(steps or [f"{option('where')} keeps some rows"])
-    raise Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, path=path, row=row, column=column)
+    raise raw.at(first, Unread(outcome.wrong.replace("{}", shown, 1), step, code=code, column=column))
 
 
 def _number_steps(reading: Reading, odd: str) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import polars as pl
 
 from rankbench.core.text import count_text
-from rankbench.data.tables.cells import is_nothing, name_of, refuse_lists, says, text_of
+from rankbench.data.tables.cells import is_nothing, name_of, only_rows, refuse_lists, says, text_of
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
 from rankbench.errors import InputError, Unread, nearest, option
 from rankbench.interfaces.reading import Reading, expression_of, fits, has_wildcards, names_text
@@ -26,7 +25,6 @@ SHOWN = 5
 """Columns that a sentence names."""
 
 _SCORES = ("score", "loss", "scores", "losses")
-_ROW = "\0row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +128,7 @@ class ScoreLayout:
             wanted += [~self._called(side, self.ignored) for side in self.columns("system", "task")]
         if not wanted:
             return raw
-        every = pl.all_horizontal(wanted)
-
-        def located(row: int) -> tuple[Path | str | None, int | None]:
-            numbered = raw.frame.with_row_index(_ROW).filter(every).slice(row - 1, 1).select(_ROW)
-            return raw.place(1 + int(numbered.collect(engine="streaming").item()))
-
-        return replace(raw, frame=raw.frame.filter(every), header=0, locate=located, filtered=True)
+        return replace(only_rows(raw, pl.all_horizontal(wanted)), filtered=True)
 
     def left_out(self, raw: RawTable, rows: int) -> tuple[Reading, list[str]]:
         """Return the reading, without ignored names that do not occur, and a note on the rows left out.
