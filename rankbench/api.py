@@ -168,20 +168,9 @@ def run(
         The folder is in use by another run, or holds a run of another suite, of other data, or
         of data that have changed since.
     """
-    question = RunQuestion.from_options(
-        dataset=dataset,
-        reps=reps,
-        workers=workers,
-        timeout=timeout,
-        executor=executor,
-        address=address,
-        extra=extra,
-        time_unit=time_unit,
-        parameters=parameters,
-        only=only,
-        n=n,
-    )
-    return run_suite(suite, question, out, progress)
+    asked = dict(locals())
+    suite, out, progress = (asked.pop(name) for name in ("suite", "out", "progress"))
+    return run_suite(suite, RunQuestion.from_options(**asked), out, progress)
 
 
 def run_suite(

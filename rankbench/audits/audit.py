@@ -194,19 +194,8 @@ def audit(
     >>> next(probe.answer for probe in found.probes if probe.name == "fewest-votes")
     'the removal of 3 votes of 10 (30%) puts bob above ada; no smaller number does (proved); the minimum is 3'
     """
-    question = AuditQuestion.from_options(
-        method=method,
-        columns=columns,
-        words=words,
-        reading=reading,
-        reader=reader,
-        seed=seed,
-        where=where,
-        without=without,
-        without_judge=without_judge,
-        min_votes=min_votes,
-    )
-    return audited_log(log, question)
+    asked = dict(locals())
+    return audited_log(asked.pop("log"), AuditQuestion.from_options(**asked))
 
 
 def audited_log(log: Log, question: AuditQuestion) -> Audit:
@@ -214,7 +203,7 @@ def audited_log(log: Log, question: AuditQuestion) -> Audit:
     settle_runtime()
     named = manager.get(Aggregator, question.method) if question.method else None
     raw = raw_log(log, question.reader)
-    source = None if isinstance(named, ScoreAggregator) else _opened(raw, question.columns, question.keep)
+    source = None if isinstance(named, ScoreAggregator) else _opened(raw, question.told, question.keep)
     if source is None:
         return _audit_scores(raw, question)
     return _audit_votes(source, named or manager.get(Aggregator, default_of(source.table, "method")), question)
@@ -310,7 +299,7 @@ def _audit_scores(raw: RawLog, question: AuditQuestion) -> Audit:
         )
     named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `ranked_scores` rejects others
     asked = SystemsQuestion.from_options(
-        methods=(method,), columns=question.columns, seed=question.seed, where=keep.where, without=keep.without
+        methods=(method,), columns=question.told, seed=question.seed, where=keep.where, without=keep.without
     )
     ranking = ranked_scores(raw, asked)
     board = ScoreBoard(ranking.cells, complete_cases(ranking.cells, "tasks")[0], named, ranking, question.seed)

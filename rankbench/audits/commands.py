@@ -17,11 +17,12 @@ from rankbench.audits.question import AuditQuestion
 from rankbench.cli.forms import Format, chosen_form, file_options
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.origin import Provenance
-from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
+from rankbench.cli.output import complete_names, heartbeat
 from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Answer, Table, show
 from rankbench.core.text import amount_text, count_text, sentence, significant
 from rankbench.data.readers.remote import shown_log
+from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
 
 _SHOWN = 12
 """Rows of a probe's table for people; JSON has all, and `rules` shows all."""
@@ -34,9 +35,7 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
     sections={"Which votes": f"{READING} {FILTER}", "Which model": "method", "How shown": f"everything {FILES}"},
 )
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
-@reading_options
-@filter_options
-@question_options(AuditQuestion)
+@question_options(ReadingQuestion, RowsQuestion, LogQuestion, AuditQuestion)
 @click.option("--all", "everything", is_flag=True, help="Print the answers and tables of all probes.")
 @file_options
 def audit(log: str, form: Format | None, out: Path | None, everything: bool, title: str, **options: Any) -> None:
@@ -47,7 +46,8 @@ def audit(log: str, form: Format | None, out: Path | None, everything: bool, tit
     """
     shown = chosen_form(form, out, [log])
     with heartbeat(f"auditing {shown_log(log)}"):
-        found = audited_log(log, AuditQuestion.from_options(**options))
+        asked = AuditQuestion.from_options(**options)
+        found = audited_log(log, asked)
     answer = audit_answer(found, log)
     if everything and shown == "table":
         answer = replace(answer, tables=[*answer.tables, *probe_tables(found)])

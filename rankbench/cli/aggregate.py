@@ -2,38 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import click
+from pydantic import Field, model_validator
 
 from rankbench.cli import rankings
 from rankbench.cli.difference import between_answer, systems_difference_answer
 from rankbench.cli.forms import Format, chosen_form, file_options
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.origin import Provenance
-from rankbench.cli.output import (
-    complete_names,
-    filter_options,
-    heartbeat,
-    reading_options,
-    where_option,
-)
+from rankbench.cli.output import complete_names, heartbeat
 from rankbench.cli.question_options import question_options
-from rankbench.cli.shown import show
+from rankbench.cli.shown import Answer, show
+from rankbench.core.question import Offered
 from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
-from rankbench.errors import SpecError
+from rankbench.errors import OptionError, SpecError
+from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
 from rankbench.ranking.aggregate import Aggregation, ranked_log
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.question import OverTimeQuestion, RankingQuestion
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
-from rankbench.ranking.times import CalendarUnit
 from rankbench.systems.question import SystemsQuestion
 from rankbench.systems.read_scores import scores_read
-from rankbench.systems.score_ranking import rank_scores
+from rankbench.systems.score_ranking import ranked_scores
+
+
+class AggregateQuestion(RankingQuestion, OverTimeQuestion):
+    """Options of `rankbench aggregate`: the ranking, and what of it is shown."""
+
+    effects: Annotated[bool, Offered()] = False
+    """With `control`: show the effects alone."""
+
+    top: Annotated[int | None, Field(ge=1), Offered()] = None
+    """Number of items to show, the first; places are among all items."""
+
+    scale: Annotated[str, Offered(metavar="elo[:anchor=NAME@1000]")] = ""
+    """Log-odds as Elo points."""
+
+    across: Annotated[Literal["ranks", "scores"] | None, Offered(flag_value="ranks")] = None
+    """With `by`: a row for each item, a column for each category; without a value, of ranks."""
+
+    over: Annotated[Literal["time"] | None, Offered()] = None
+    """Scores over time, with bands, and changes since `since`."""
+
+    matrix: Annotated[bool, Offered()] = False
+    """Shares of wins of each item (row) against each other (column)."""
+
+    @model_validator(mode="after")
+    def _shown_together(self) -> Self:
+        of_rankings = ("by", "pool", "between", "effects", "intervals", "scale", "across", "matrix", "address")
+        self.refuse_together("over", "shows scores of the whole log, with bands", *of_rankings)
+        for name in ("time_unit", "since"):
+            self.refuse_alone(name, "is of scores over time", "over=time")
+        self.refuse_alone("effects", "shows effects of covariates", "control=TERM")
+        self.refuse_together("effects", "shows effects of covariates", "matrix")
+        self.refuse_alone("across", "shows categories side by side", "by=COLUMN")
+        self.refuse_together("across", "shows categories side by side", "matrix")
+        self.refuse_together("matrix", "shows no intervals", "intervals")
+        if self.across == "scores" and self.intervals:
+            raise OptionError("across", "shows no intervals of scores", excludes="intervals")
+        self.refuse_together("between", "shows two items alone", "effects", "across", "matrix", "scale")
+        return self
 
 
 @click.command(
@@ -42,95 +77,66 @@ from rankbench.systems.score_ranking import rank_scores
         "Which votes": f"{READING} {FILTER}",
         "Which model": "method by pool control over time_unit since",
         "How sure": "intervals between",
-        "How shown": f"top points across matrix effects {FILES}",
+        "How shown": f"top scale across matrix effects {FILES}",
     },
 )
 @click.argument("log", metavar="LOG", shell_complete=complete_names("dataset", files=True))
-@question_options(RankingQuestion)
-@click.option("--effects", is_flag=True, help="With --control: show the effects alone.")
-@reading_options
-@filter_options
+@question_options(RankingQuestion, ReadingQuestion, RowsQuestion, LogQuestion, OverTimeQuestion, AggregateQuestion)
 @file_options
-@click.option("--top", type=click.IntRange(1), help="Number of items to show, the first; places are among all items.")
-@click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")
-@click.option(
-    "--across",
-    is_flag=False,
-    flag_value="ranks",
-    type=click.Choice(["ranks", "scores"]),
-    help="With --by: a row for each item, a column for each category; without a value, of ranks.",
-)
-@click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands, and changes since --since.")
-@question_options(OverTimeQuestion)
-@click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
-def aggregate(
-    log: str,
-    effects: bool,
-    form: Format | None,
-    out: Path | None,
-    top: int | None,
-    points: str,
-    across: Literal["ranks", "scores"] | None,
-    over: str | None,
-    time_unit: CalendarUnit | None,
-    since: str,
-    matrix: bool,
-    title: str,
-    **options: Any,
-) -> None:
+def aggregate(log: str, form: Format | None, out: Path | None, title: str, **options: Any) -> None:
     """Rank the items of a log of votes, ballots or clicks.
 
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    shown = chosen_form(form, out, [log], pictures=not (matrix or effects))
-    asked = RankingQuestion.from_options(**options)
-    if over:
-        if any([asked.by, asked.pool, asked.between, asked.intervals, asked.address, effects, points, across, matrix]):
-            refused = "--by, --pool, --between, --effects, --intervals, --scale, --across, --matrix, --executor"
-            raise SpecError(f"--over time: leave {refused} out")
+    shown = chosen_form(form, out, [log], pictures=not (options["matrix"] or options["effects"]))
+    asked = AggregateQuestion.from_options(**options)
+    scale = point_scale_of(asked.scale) if asked.scale else None
+    found: Aggregation | ScoresOverTime
+    if asked.over:
         with heartbeat(f"scores over time of {shown_log(log)}"):
-            history = scores_over_time(log, OverTimeQuestion.beside(asked, time_unit=time_unit, since=since))
-        answer, size = rankings.history_answer(history, top), count_text(history.facts["n"], "vote")
-        return show(replace(answer, title=title, provenance=_provenance(history, log, size)), shown, out)
-    if time_unit or since:
-        raise SpecError("--time-unit and --since go with --over time")
-    scale = point_scale_of(points) if points else None
-    if effects and (not asked.control or matrix):
-        raise SpecError("--effects shows effects of covariates: name covariates with --control, and leave --matrix out")
-    if across and (asked.by is None or matrix):
-        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix")
-    if asked.intervals and (matrix or across == "scores"):
-        raise SpecError("--matrix and --across scores show no intervals: leave --intervals out, or take --across ranks")
-    if asked.between and any([effects, across, matrix, points]):
-        raise SpecError("--between: leave --effects, --across, --matrix and --scale out")
-    with heartbeat(f"ranking {shown_log(log)}"):
-        found = ranked_log(log, asked)
-    found = rescaled(found, scale) if scale else found
-    if asked.between:
-        answer = between_answer(found)
-    elif effects:
-        answer = rankings.effects_answer(found)
-    elif across:
-        answer = rankings.across_answer(found, across, top, shown)
-    elif matrix:
-        answer = rankings.matrix_answer(found, top)
+            found = scores_over_time(log, asked)
+        answer, size = rankings.history_answer(found, asked.top), count_text(found.facts["n"], "vote")
     else:
-        answer = rankings.ranking_answer(found, top, log)
-        if shown == "html" and found.pairs is not None:
-            shares = rankings.matrix_answer(found, min(top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE))
-            answer = replace(answer, tables=[*answer.tables, *shares.tables])
-    size = judgments_text(found.facts)
-    return show(replace(answer, title=title, provenance=_provenance(found, log, size)), shown, out)
+        with heartbeat(f"ranking {shown_log(log)}"):
+            found = ranked_log(log, asked)
+        found = rescaled(found, scale) if scale else found
+        answer, size = _ranking_answer(found, asked, log, shown), judgments_text(found.facts)
+    origin = Provenance({log: size}, [found.method], found.sha256, found.facts.get("reading", {}))
+    show(replace(answer, title=title, provenance=origin), shown, out)
 
 
-def _provenance(found: Aggregation | ScoresOverTime, log: str, size: str) -> Provenance:
-    return Provenance({log: size}, [found.method], found.sha256, found.facts.get("reading", {}))
+def _ranking_answer(found: Aggregation, asked: AggregateQuestion, log: str, shown: Format) -> Answer:
+    if asked.between:
+        return between_answer(found)
+    if asked.effects:
+        return rankings.effects_answer(found)
+    if asked.across:
+        return rankings.across_answer(found, asked.across, asked.top, shown)
+    if asked.matrix:
+        return rankings.matrix_answer(found, asked.top)
+    answer = rankings.ranking_answer(found, asked.top, log)
+    if shown == "html" and found.pairs is not None:
+        most = min(asked.top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE)
+        return replace(answer, tables=[*answer.tables, *rankings.matrix_answer(found, most).tables])
+    return answer
 
 
 def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None:
         raise click.UsageError("score tables have no judges and no votes: leave --without-judge and --min-votes out")
+
+
+class RankQuestion(SystemsQuestion):
+    """Options of `rankbench rank`: the ranking, and what of it is shown."""
+
+    per_task: Annotated[bool, Offered()] = False
+    """The score of each system on each task, or topic, and no ranking."""
+
+    @model_validator(mode="after")
+    def _shown_together(self) -> Self:
+        self.refuse_together("per_task", "shows the scores of all systems", "between")
+        return self
 
 
 @click.command(
@@ -145,22 +151,10 @@ def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: s
 @click.argument(
     "scores", metavar="SCORES|RUN...", nargs=-1, required=True, shell_complete=complete_names("dataset", files=True)
 )
-@question_options(SystemsQuestion)
+@question_options(SystemsQuestion, ReadingQuestion, RowsQuestion, RankQuestion)
 @click.option("--without-judge", "--min-votes", hidden=True, expose_value=False, callback=_refuse_filter_of_votes)
-@reading_options
-@where_option
-@click.option("--per-task", is_flag=True, help="The score of each system on each task, or topic, and no ranking.")
 @file_options
-def rank(
-    scores: tuple[str, ...],
-    methods: tuple[str, ...],
-    form: Format | None,
-    out: Path | None,
-    qrels: str,
-    per_task: bool,
-    title: str,
-    **options: Any,
-) -> None:
+def rank(scores: tuple[str, ...], form: Format | None, out: Path | None, title: str, **options: Any) -> None:
     """Rank the systems of a score table.
 
     SCORES is a table of systems by tasks, with or without seeds: a row a cell, a row a system, or a row a task. With
@@ -168,27 +162,26 @@ def rank(
     tier 1 are not significantly different from the first. "First in" is the share of resamples of tasks (and
     seeds) in which a system is first.
     """
-    if per_task and options["between"]:
-        raise SpecError("--per-task shows the scores of all systems: leave --between out")
-    shown = chosen_form(form, out, [*scores, qrels], pictures=not (options["between"] or per_task))
+    asked = RankQuestion.from_options(**options)
+    qrels = asked.qrels
+    shown = chosen_form(form, out, [*scores, qrels], pictures=not (asked.between or asked.per_task))
     if len(scores) > 1 and not qrels:
         raise SpecError(
             "rank takes one score table, or a pattern, as 'runs/*.eval'; several TREC runs need their judgments: "
             "--qrels FILE"
         )
-    given = scores if qrels else scores[0]
-    if per_task:
-        read = scores_read(given, SystemsQuestion.from_options(methods=methods, qrels=qrels, **options))
-        inputs = dict.fromkeys(filter(None, (*scores, qrels)), "")
-        digest = None if qrels else lambda: read.sha256
-        answer = rankings.per_task_answer(read)
-        return show(replace(answer, title=title, provenance=Provenance(inputs, (), digest, read.stated)), shown, out)
-    with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
-        found = rank_scores(given, methods, qrels=qrels, **options)
-    n = found.facts["n"]
-    size = f"{count_text(n['systems'], 'system')}, {count_text(n['tasks'], 'task')}"
-    inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
-    answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
-    digest = None if qrels else lambda: str(found.facts["sha256"])
-    provenance = Provenance(inputs, [*found.facts["methods"]], digest)
-    return show(replace(answer, title=title, provenance=provenance), shown, out)
+    given, inputs = scores if qrels else scores[0], list(filter(None, (*scores, qrels)))
+    facts: Mapping[str, Any] = {}
+    if asked.per_task:
+        read = scores_read(given, asked)
+        answer, digest, size = rankings.per_task_answer(read), read.sha256, ""
+    else:
+        with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
+            found = ranked_scores(given, asked)
+        answer = rankings.systems_answer(found) if found.between is None else systems_difference_answer(found)
+        facts, digest, n = found.facts, found.facts["sha256"], found.facts["n"]
+        size = f"{count_text(n['systems'], 'system')}, {count_text(n['tasks'], 'task')}"
+    stated = read.stated if asked.per_task else {}
+    sizes = dict.fromkeys(inputs, "" if qrels else size)
+    origin = Provenance(sizes, [*facts.get("methods", ())], None if qrels else lambda: digest, stated)
+    show(replace(answer, title=title, provenance=origin), shown, out)

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from rankbench.cli.ask_reading import asked_log
-from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
+from rankbench.cli.output import complete_names, heartbeat
+from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.text import count_text, listed
 from rankbench.data.cards import Card, cards
@@ -22,9 +23,9 @@ from rankbench.descriptions.describe import describe as summarize
 from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.interfaces.reading import names_text
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import open_log, raw_log
 from rankbench.logs.opened import OpenedLog
+from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
 from rankbench.plugin import manager
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.covariates import offered_controls
@@ -103,8 +104,7 @@ def verify(name: str | None) -> Answer:
 
 @data.command()
 @click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
-@reading_options
-@filter_options
+@question_options(ReadingQuestion, RowsQuestion, LogQuestion)
 @click.option(
     "--write-reading",
     "keep_reading",
@@ -113,12 +113,13 @@ def verify(name: str | None) -> Answer:
 )
 @click.option("--ask", is_flag=True, help="Ask what columns mean, at most five questions, and write it beside FILE.")
 @answering
-def describe(table: str, reader: str, columns: str, keep_reading: bool, ask: bool, **kept: Any) -> Answer:
+def describe(table: str, keep_reading: bool, ask: bool, **options: Any) -> Answer:
     """Describe a file, a folder of shards or a data set, with the role of each column."""
-    keep = Filter.from_options(**kept)
-    source = _read_and_kept(table, reader, columns, ask=ask) if keep_reading or ask else None
+    asked = LogQuestion.from_options(**options)
+    keep = asked.keep
+    source = _read_and_kept(table, asked.reader, asked.told, ask=ask) if keep_reading or ask else None
     if source is None or keep:
-        source = open_log(table, columns=columns, reader=reader, keep=keep)
+        source = open_log(table, columns=asked.told, reader=asked.reader, keep=keep)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
         position = summary.facts.get("position")
@@ -143,19 +144,22 @@ def describe(table: str, reader: str, columns: str, keep_reading: bool, ask: boo
 @click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
 @click.argument("destination", metavar="DST", type=click.Path(path_type=Path))
 @click.option("--shards", default=16, show_default=True, type=click.IntRange(1, 99_999), help="Number of files.")
-@reading_options
+@question_options(ReadingQuestion)
 @click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
 @answering
-def convert(source: Path, destination: Path, shards: int, reader: str, columns: str, force: bool) -> Answer:
+def convert(source: Path, destination: Path, shards: int, force: bool, **options: Any) -> Answer:
     """Stream a file of any size to a folder of Parquet shards."""
     done = [0]
 
     def progress(rows: int) -> None:
         done[0] = rows
 
-    chosen = manager.get(Reader, reader) if reader else None
+    asked = ReadingQuestion.from_options(**options)
+    chosen = manager.get(Reader, asked.reader) if asked.reader else None
     with heartbeat(lambda: count_text(done[0], "row")):
-        manifest = run(source, destination, shards=shards, force=force, reader=chosen, told=columns, progress=progress)
+        manifest = run(
+            source, destination, shards=shards, force=force, reader=chosen, told=asked.told, progress=progress
+        )
     counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
     rows, queries, files = map(count_text, counts.values(), ("row", "query", "shard"))
     said = f"{rows} of {queries} in {files}: {destination}"

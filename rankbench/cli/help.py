@@ -43,7 +43,7 @@ RARE_COMMANDS = "More"
 RARE = {"executor", "address", "seed", "replicates", "reader"}
 """Options that ``--help-all`` adds to a command with sections."""
 
-READING = "columns words file_format"
+READING = "columns words reading"
 FILTER = "where without without_judge min_votes"
 FILES = "form as_json out title"
 """Parameters of options that several commands have."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import itertools
 import os
 import re
@@ -16,7 +15,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -248,71 +247,6 @@ def complete_names(*kinds: str, files: bool = False, also: Iterable[str] = ()) -
         Other words.
     """
     return _completer(lambda ctx: [*also, *_names(kinds)], files=files)
-
-
-reader_option = click.option(
-    "--reader",
-    default="",
-    shell_complete=complete_names("reader"),
-    help="Reader, as csv or letor:zero-based=true; default: by the file's ending.",
-)
-
-
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options on columns, as one text in the parameter ``columns``."""
-
-    @functools.wraps(command)
-    def told(*args: Any, columns: str, words: str, file_format: str, **others: Any) -> Any:
-        from rankbench.interfaces.reading import told_text
-
-        return command(*args, columns=told_text(columns, words, file_format), **others)
-
-    found: Callable[..., Any] = told
-    for option in (
-        reader_option,
-        click.option(
-            "--file-format",
-            default="",
-            metavar="NAME",
-            shell_complete=complete_names("format"),
-            help="Known format of the file: rankbench list formats.",
-        ),
-        click.option(
-            "--words", default="", metavar="MEANING=WORD,..", help="Words, as home=H,visitor=A,tie=D,missing=NA."
-        ),
-        click.option(
-            "--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=home,right=visitor."
-        ),
-    ):
-        found = option(found)
-    return found
-
-
-where_option = click.option(
-    "--where",
-    default="",
-    metavar="CONDITION",
-    help="Keep rows that fulfil an SQL condition, as \"lang == 'en' and turn > 1\". Its names are columns of the file; "
-    "if the file lacks one, all are columns of the schema, as query_id, winner, loser and judge.",
-)
-
-
-def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `rankbench.logs.log_filter.Filter`."""
-    for option in (
-        click.option(
-            "--min-votes",
-            default=0,
-            metavar="N",
-            type=click.IntRange(0),
-            help="Take out items with fewer votes, again and again, until no item has fewer.",
-        ),
-        click.option("--without-judge", multiple=True, metavar="NAME", help="A judge to leave out; repeatable."),
-        click.option("--without", multiple=True, metavar="ITEM", help="An item to leave out; repeatable."),
-        where_option,
-    ):
-        command = option(command)
-    return command
 
 
 def _kinds() -> list[str]:

@@ -17,17 +17,18 @@ from rankbench.core.question import Offered
 F = TypeVar("F", bound=Callable[..., object])
 
 
-def question_options(question: type[Record]) -> Callable[[F], F]:
-    """Return a decorator that gives a command the options that a question declares, in the order of its fields.
+def question_options(*questions: type[Record]) -> Callable[[F], F]:
+    """Return a decorator that gives a command the options that questions declare, in the order of their fields.
 
-    The options of its base class have a decorator of their own.
+    The options of a base class are given where it is named, too.
     """
 
     def given(command: F) -> F:
-        for name in reversed(inspect.get_annotations(question)):
-            field = question.model_fields[name]
-            if offered := next((one for one in field.metadata if isinstance(one, Offered)), None):
-                command = _option(name, field, offered)(command)
+        for question in reversed(questions):
+            for name in reversed(inspect.get_annotations(question)):
+                field = question.model_fields[name]
+                if offered := next((one for one in field.metadata if isinstance(one, Offered)), None):
+                    command = _option(name, field, offered)(command)
         return command
 
     return given
@@ -54,7 +55,7 @@ def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
         options |= {"is_flag": False, "flag_value": offered.flag_value}
     if offered.names:
         options["shell_complete"] = complete_names(*offered.names.split())
-    shown = isinstance(field.default, int | float) or (bool(words) and field.default is not None)
+    shown = bool(field.default) and (isinstance(field.default, int | float) or bool(words))
     said = (f"--{(offered.name or name).replace('_', '-')}", name)
     if "type" not in options and not offered.may_be_empty:
         options["callback"] = no_empty_text

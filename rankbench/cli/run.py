@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import polars as pl
@@ -13,19 +13,20 @@ from rich.console import Console
 from rankbench import api
 from rankbench.cli.forms import title_option
 from rankbench.cli.help import FILTER, READING, SectionedCommand
-from rankbench.cli.output import complete_names, filter_options, heartbeat, reading_options
+from rankbench.cli.output import complete_names, heartbeat
 from rankbench.cli.question_options import no_empty_text, question_options
 from rankbench.cli.shown import Answer, Table, answering
+from rankbench.core.question import DifferentNames, Offered
 from rankbench.core.spec import Spec
 from rankbench.core.text import count_text, duration_text
 from rankbench.data.tables.covariates import parse_predictions
-from rankbench.errors import SpecError
+from rankbench.errors import OptionError
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.reading import with_told
 from rankbench.logs.log_dataset import suite_of
 from rankbench.logs.open import own_log
-from rankbench.logs.question import LogQuestion
+from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
 from rankbench.reports.results import PaperFiles, run_record, run_summary
 from rankbench.reports.results import report as write
 from rankbench.runner.estimate import PATIENCE, Estimate, estimate
@@ -37,6 +38,16 @@ _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that they differ by the covariates alone."""
 
 _MB, _GB = 1e6, 1e9
+
+
+class LogRunQuestion(RunQuestion, LogQuestion):
+    """Options of `rankbench run`: the run, and how a log of one's own is read."""
+
+    control: Annotated[str, Offered(metavar="TERM,..")] = ""
+    """Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'."""
+
+    predictions: Annotated[DifferentNames, Offered(metavar="COLUMN[:of=ITEM]")] = ()
+    """Column of the log with chances that compete, as elo_prob1 or prob:of=home_team; repeatable."""
 
 
 @click.command(
@@ -62,30 +73,15 @@ _MB, _GB = 1e6, 1e9
     help="Your own votes, ballots or clicks: a file, a folder of shards or a data set. Suite own-log or own-clicks "
     "judges contenders by held-out ones.",
 )
-@reading_options
-@click.option(
-    "--control",
-    default="",
-    metavar="TERM,..",
-    help="Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'.",
-)
-@click.option(
-    "--predictions",
-    multiple=True,
-    metavar="COLUMN[:of=ITEM]",
-    help="Column of the log with chances that compete, as elo_prob1 or prob:of=home_team; repeatable.",
-)
-@filter_options
-@question_options(RunQuestion)
+@question_options(ReadingQuestion, RowsQuestion, LogQuestion, LogRunQuestion, RunQuestion)
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--dry-run", is_flag=True, help="Show blocks, contenders, time and memory of the run, and run nothing.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
 def run(
-    suite: str | None, log: str | None, control: str, predictions: Sequence[str], strict: bool, dry_run: bool,
-    out: Path | None, verbose: bool, **options: Any,
-) -> Answer:  # fmt: skip
+    suite: str | None, log: str | None, strict: bool, dry_run: bool, out: Path | None, verbose: bool, **options: Any
+) -> Answer:
     """Run a suite: every contender on the same judgments.
 
     The folder gets leaderboard.html, leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
@@ -93,19 +89,13 @@ def run(
     failed or left out of a figure. If it is no terminal, it has a line on the progress every half minute.
     Exits with 1 if a contender failed, with --strict also if one was skipped.
     """
-    asked = {name: options.pop(name) for name in RunQuestion.model_fields}
-    reading = LogQuestion.from_options(**options)
+    asked = question = LogRunQuestion.from_options(**options)
     if log is not None:
-        own, extra = _own_log(log, reading, control, predictions)
-        suite, asked["dataset"], asked["extra"] = (
-            suite or suite_of(own),
-            (*asked["dataset"], own),
-            (*asked["extra"], *extra),
-        )
-    elif control or predictions or reading != LogQuestion():
-        options_of_logs = "--columns, --control, --predictions, --reader and filters as --where"
-        raise SpecError(f"{options_of_logs} say how to read a --log")
-    question = RunQuestion.from_options(**asked)
+        own, extra = _own_log(log, asked)
+        suite = suite or suite_of(own)
+        question = asked.model_copy(update={"dataset": (*asked.dataset, own), "extra": (*asked.extra, *extra)})
+    elif given := asked.given("control", "predictions", *LogQuestion.model_fields):
+        raise OptionError(given[0], "says how to read a log", needs="log=FILE")
     if dry_run:
         return _plan(api.planned(suite or "paper", question), question.processes)
     results = api.run_suite(suite or "paper", question, out, ConsoleProgress(Console(stderr=True)))
@@ -115,14 +105,14 @@ def run(
     return Answer(record, tables=[run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
 
 
-def _own_log(log: str, reading: LogQuestion, control: str, predictions: Sequence[str]) -> tuple[Dataset, Sequence[str]]:
+def _own_log(log: str, asked: LogRunQuestion) -> tuple[Dataset, Sequence[str]]:
     """Return a user's log as a data set, and the contenders that its covariates and predictions add."""
-    columns, named = with_told(reading.columns, "control", control), ", ".join(predictions)
-    extra = [*_WITH_AND_WITHOUT] * bool(control)
+    columns, named = with_told(asked.told, "control", asked.control), ", ".join(asked.predictions)
+    extra = [*_WITH_AND_WITHOUT] * bool(asked.control)
     if named:
         columns = with_told(columns, "predictions", named)
         extra += [str(Spec("predictions", {"column": one.column})) for one in parse_predictions(named)]
-    return own_log(log, columns=columns, reader=reading.reader, keep=reading.keep), extra
+    return own_log(log, columns=columns, reader=asked.reader, keep=asked.keep), extra
 
 
 def _plan(made: Planned, workers: int) -> Answer:

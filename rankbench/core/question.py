@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import BeforeValidator, ConfigDict, ValidationError
 
 from rankbench.core.component import Record, first_problem
-from rankbench.errors import SpecError
+from rankbench.errors import OptionError, SpecError
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,35 @@ class QuestionRecord(Record):
             if bound := _BOUNDS.get(first["type"]):
                 raise SpecError(f"{path} must be {bound.format(**first['ctx'])}, not {first['input']}") from error
             raise SpecError(f"{path}: {message}") from error
+
+    def given(self, *names: str) -> list[str]:
+        """Return the options that differ from their defaults, of some."""
+        return [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
+
+    def refuse_together(self, name: str, why: str, *others: str) -> None:
+        """Raise `OptionError` if an option was given, and others that it excludes."""
+        if self.given(name) and (both := self.given(*others)):
+            raise OptionError(name, why, excludes=both)
+
+    def refuse_alone(self, name: str, why: str, other: str) -> None:
+        """Raise `OptionError` if an option was given without another that it needs: a keyword, or ``keyword=VALUE``."""
+        if self.given(name) and not self.given(other.partition("=")[0]):
+            raise OptionError(name, why, needs=other)
+
+    def refuse_half_a_cluster(self) -> None:
+        """Raise `OptionError` for the executor ``dask`` without an address, or an address without it."""
+        self.refuse_alone("executor", "takes the workers of a cluster", "address=tcp://HOST:PORT")
+        self.refuse_alone("address", "is of a cluster's scheduler", "executor=dask")
+
+
+def _different(given: object) -> object:
+    """Return different names; one text stands for a sequence of one."""
+    several = (given,) if isinstance(given, str) else given
+    return tuple(dict.fromkeys(several)) if isinstance(several, Iterable) else several
+
+
+DifferentNames: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_different)]
+"""Different names."""
 
 
 _BOUNDS = {

@@ -196,27 +196,8 @@ def aggregate(
     ExecutorError
         The cluster cannot be used, or its workers do not see the log.
     """
-    question = RankingQuestion.from_options(
-        method=method,
-        by=by,
-        control=control,
-        pool=pool,
-        between=between,
-        intervals=intervals,
-        columns=columns,
-        words=words,
-        reading=reading,
-        reader=reader,
-        replicates=replicates,
-        seed=seed,
-        executor=executor,
-        address=address,
-        where=where,
-        without=without,
-        without_judge=without_judge,
-        min_votes=min_votes,
-    )
-    return ranked_log(log, question)
+    asked = dict(locals())
+    return ranked_log(asked.pop("log"), RankingQuestion.from_options(**asked))
 
 
 def ranked_log(log: Log, question: RankingQuestion) -> Aggregation:

@@ -152,7 +152,7 @@ def scores_over_time(log: Log, question: OverTimeQuestion) -> ScoresOverTime:
 
 def _opened(log: Log, question: OverTimeQuestion) -> tuple[OpenedLog, list[SequentialAggregator]]:
     """Return an opened log of votes, and the models that are asked about it, or its default ones."""
-    told = with_told(question.columns, "control", question.control)
+    told = with_told(question.told, "control", question.control)
     source = open_log(log, columns=told, reader=question.reader, keep=question.keep)
     method = question.method or default_of(source.table, "history")
     points = _points(method)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from rankbench.core.question import Offered
 from rankbench.core.runtime import LOG_SEED
-from rankbench.errors import OptionError, SpecError
+from rankbench.errors import OptionError
 from rankbench.logs.question import LogQuestion
 from rankbench.ranking.load import WantedIntervals
 from rankbench.ranking.pair_difference import check_pair
@@ -51,18 +51,14 @@ class RankingQuestion(LogQuestion):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        if self.pool and self.by is None:
-            raise OptionError("pool", "is of categories", needs="by=COLUMN")
-        if self.pool and self.control:
-            raise OptionError("pool", "shrinks scores without covariates", excludes="control")
+        self.refuse_alone("pool", "is of categories", "by=COLUMN")
+        self.refuse_together("pool", "shrinks scores without covariates", "control")
         if self.pool and self.intervals not in (None, "auto", "sandwich"):
             raise OptionError("pool", f"has intervals by formula, not by {self.intervals}", excludes="intervals")
         if self.between:
             check_pair(self.between)
-        if self.between and self.pool:
-            raise OptionError("between", "tells of each category by itself", excludes="pool")
-        if (self.executor == "dask") != bool(self.address):
-            raise SpecError("the executor dask and the address of its scheduler go together")
+        self.refuse_together("between", "tells of each category by itself", "pool")
+        self.refuse_half_a_cluster()
         return self
 
     @property
@@ -103,9 +99,3 @@ class OverTimeQuestion(LogQuestion):
 
     since: Annotated[str, Offered(metavar="TIME")] = ""
     """With `over`: start of changes; default: the median time."""
-
-    @classmethod
-    def beside(cls, question: RankingQuestion, **options: Any) -> Self:
-        """Return the question about the same votes by the same method, with options of its own."""
-        shared = cls.model_fields.keys() & RankingQuestion.model_fields.keys()
-        return cls.from_options(**{name: getattr(question, name) for name in shared}, **options)

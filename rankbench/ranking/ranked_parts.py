@@ -60,7 +60,7 @@ class FittedQuestion:
             See `rankbench.aggregate`.
         """
         named = _aggregator(question.method) if question.method else None
-        told = with_told(question.columns, "control", question.control)
+        told = with_told(question.told, "control", question.control)
         source = opened_log(log, columns=told, by=question.by, reader=question.reader, keep=question.keep)
         method = question.method or default_of(source.table, "method")
         if not method:

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from rankbench.core.question import Offered, QuestionRecord
 from rankbench.core.runtime import available_cores
-from rankbench.errors import SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.suite import SuitePart
 from rankbench.ranking.times import CalendarUnit
@@ -78,8 +77,7 @@ class RunQuestion(QuestionRecord):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        if (self.executor == "dask") != bool(self.address):
-            raise SpecError("the executor dask and the address of its scheduler go together")
+        self.refuse_half_a_cluster()
         return self
 
     @cached_property

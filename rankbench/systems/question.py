@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rankbench.core.question import Offered, QuestionRecord
+from rankbench.core.question import DifferentNames, Offered
 from rankbench.core.runtime import LOG_SEED
 from rankbench.data.readers.run_measures import Ties
 from rankbench.data.readers.trec_tables import in_memory
-from rankbench.errors import SpecError, option
+from rankbench.errors import OptionError, SpecError
+from rankbench.logs.question import RowsQuestion
 from rankbench.ranking.pair_difference import check_pair
 from rankbench.systems.score_sample import Kept
 
@@ -21,13 +22,13 @@ Missing: TypeAlias = Literal[Kept, "zero"]
 """Ways to treat missing cells: as `Kept`, or they are 0 where runs lack judged topics."""
 
 
-class SystemsQuestion(QuestionRecord):
+class SystemsQuestion(RowsQuestion):
     """Options of a ranking of systems by their scores on tasks; `rankbench.rank` explains them further."""
 
-    methods: Annotated[tuple[str, ...], Offered(name="method", metavar="NAME", names="aggregator")] = ()
+    methods: Annotated[DifferentNames, Offered(name="method", metavar="NAME", names="aggregator")] = ()
     """Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count."""
 
-    without: Annotated[tuple[str, ...], Offered(metavar="NAME")] = ()
+    without: Annotated[DifferentNames, Offered(metavar="NAME")] = ()
     """A task or system to leave out; repeatable."""
 
     between: Annotated[tuple[str, str] | None, Offered(metavar="SYSTEM SYSTEM")] = None
@@ -56,27 +57,14 @@ class SystemsQuestion(QuestionRecord):
     """Part to leave out where cells are missing: tasks that not all systems have (the default), or systems without all
     tasks. zero, the default of runs: a topic that a run lacks scores 0, as in trec_eval -c."""
 
-    columns: str = ""
-    """Meanings of columns and of words."""
-
-    reader: str = ""
-    """Reader of a file."""
-
-    where: str = ""
-    """Condition on rows."""
-
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
         if self.between:
             check_pair(self.between)
-        if self.judged and (self.columns or self.reader or self.where):
-            raise SpecError(
-                f"TREC runs have their own format; leave {option('columns')}, {option('reader')} and {option('where')} "
-                "out"
-            )
-        if not self.judged and (self.loss or self.ties != "shared"):
-            what = "a loss judges" if self.loss else "ties are of"
-            raise SpecError(f"{what} TREC runs; say {option('qrels', 'FILE')}, too")
+        if self.judged and (read := self.given(*RowsQuestion.model_fields)):
+            raise OptionError("qrels", "judges TREC runs, which have a format of their own", excludes=read)
+        for name in self.given("loss", "ties") if not self.judged else []:
+            raise OptionError(name, "is of TREC runs", needs="qrels=FILE")
         if not self.judged and self.missing == "zero":
             raise SpecError("missing must be 'tasks' or 'systems', or 'zero' with qrels, not 'zero'")
         return self

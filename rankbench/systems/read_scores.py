@@ -136,7 +136,7 @@ def scores_read(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> Sco
         table, left = without_named(table, question.without)
         return ScoresRead(table, None, digest, loss, missing, [*said, *left])
     raw = raw_log(scores, question.reader)  # type: ignore[arg-type]  # refuses others
-    source, table, left = read_scores(raw, question.columns, question.without, question.where)
+    source, table, left = read_scores(raw, question.told, question.without, question.where)
     digest, said = raw.sha256() or scores_digest(table), [*source.notes, *left]
     return ScoresRead(table, raw.path, digest, "", missing, said, dict(source.stated))
 

@@ -15,7 +15,7 @@ from rankbench.core.text import count_text, listed
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import Measure, Ties
 from rankbench.data.readers.trec_tables import QrelsInMemory
-from rankbench.data.readings.find import AnyReading, told
+from rankbench.data.readings.find import AnyReading
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
@@ -190,22 +190,8 @@ def rank_scores(
     SpecError
         An unknown method or task, or an option that is out of range.
     """
-    question = SystemsQuestion.from_options(
-        methods=tuple(dict.fromkeys(methods)),
-        without=tuple(dict.fromkeys(without)),
-        between=between,
-        top=top,
-        replicates=replicates,
-        seed=seed,
-        qrels=qrels,
-        loss=loss,
-        ties=ties,
-        missing=missing,
-        columns=told(columns, words, reading) if words or reading else columns,
-        reader=reader,
-        where=where,
-    )
-    return ranked_scores(scores, question)
+    asked = dict(locals())
+    return ranked_scores(asked.pop("scores"), SystemsQuestion.from_options(**asked))
 
 
 def ranked_scores(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> ScoreRanking:

@@ -292,7 +292,7 @@ REFUSED = {
     "aggregate votes.csv --scale elo --method win-rate": "are no log-odds",
     "aggregate votes.csv --effects": "--effects shows effects of covariates",
     "aggregate votes.csv --control wrds": "there is no column 'wrds'",
-    "aggregate votes.csv --since 3": "--time-unit and --since go with --over time",
+    "aggregate votes.csv --since 3": "--since is of scores over time: say --over time with it",
     "aggregate votes.csv --over time --by kind": "leave --by,",
     "aggregate votes.csv --pool": "say --by COLUMN with it",
     "aggregate votes.csv --by kind --pool --method elo": "'elo' has no formula",
@@ -319,8 +319,7 @@ REFUSED = {
     "run --log web10k-like": "data set web10k-like holds items, not judgments",
     "run --timeout nan": "timeout must be more than 0.0, not nan",
     "run --dry-run --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
-    "run --dry-run --columns left=x": "--columns, --control, --predictions, --reader and filters as --where say how to "
-    "read a --log",
+    "run --dry-run --columns left=x": "--columns says how to read a log: say --log FILE with it",
     "run --dry-run --suite demo --time-unit day": "no experiment of suite 'demo' goes by time: leave --time-unit out",
     "run --dry-run --suite demo --set desing=7": "--set desing: the protocols of suite 'demo' have design, heldout",
     "run --dry-run --suite demo --set design=0": "greater than or equal to 1",

@@ -141,7 +141,7 @@ def test_predictions_compete_wherever_votes_are_predicted(rankbench, tmp_path, m
     other.write_bytes(NO_TIMES)
     unknown = rankbench("run", "--dry-run", "--log", str(other), "--predictions", "loser:of=winner")
     assert (unknown.exit_code, "'b' is not a number" in unknown.stderr) == (2, True)
-    assert "say how to read a --log" in rankbench("run", "--dry-run", "--predictions", "p").stderr
+    assert "says how to read a log: say --log FILE" in rankbench("run", "--dry-run", "--predictions", "p").stderr
 
 
 @pytest.mark.parametrize(("name", "suite"), [("llmfao", "own-log"), ("cascade-clicks:queries=5", "own-clicks")])

@@ -283,4 +283,4 @@ def test_commands_take_filters(command: str, tmp_path: Path) -> None:
 
 def test_filters_of_a_run_need_a_log() -> None:
     done = CliRunner().invoke(main, ["run", "--dry-run", "--where", "turn > 1"])
-    assert (done.exit_code, "say how to read a --log" in str(done.output)) == (2, True)
+    assert (done.exit_code, "says how to read a log: say --log FILE with it" in str(done.output)) == (2, True)

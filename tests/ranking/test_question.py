@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -14,19 +13,18 @@ import pytest
 import rankbench
 from rankbench.audits.commands import audit
 from rankbench.audits.question import AuditQuestion
-from rankbench.cli.aggregate import aggregate, rank
-from rankbench.cli.run import run
+from rankbench.cli.aggregate import AggregateQuestion, RankQuestion, aggregate, rank
+from rankbench.cli.run import LogRunQuestion, run
 from rankbench.core.question import Offered, QuestionRecord
 from rankbench.errors import OptionError, SpecError
-from rankbench.logs.log_filter import Filter
-from rankbench.ranking.question import OverTimeQuestion, RankingQuestion
+from rankbench.ranking.question import RankingQuestion
 from rankbench.runner.question import RunQuestion
 from rankbench.systems.question import SystemsQuestion
 from rankbench.tracking.commands import compare, time
 from rankbench.tracking.question import CompareQuestion, TimeQuestion
 
-BESIDE = {"words", "reading", "out", "progress", "workers"}
-"""Keywords that become a part of `columns`, that say where to write, and one worker, the default of Python alone."""
+BESIDE = {"out", "progress", "workers"}
+"""Keywords that say where to write, and one worker, the default of Python alone."""
 
 
 ASKED: list[tuple[Callable[..., Any], type[QuestionRecord]]] = [
@@ -42,19 +40,17 @@ def test_every_keyword_is_a_field_with_the_same_default(
     verb: Callable[..., Any], question: type[QuestionRecord]
 ) -> None:
     _, *keywords = inspect.signature(verb).parameters.values()
-    asked = {name: one.default for name, one in question.model_fields.items() if name not in ("keep", "workers")}
-    asked |= {one.name: one.default for one in fields(Filter) if "keep" in question.model_fields}
+    asked = {name: one.default for name, one in question.model_fields.items() if name not in BESIDE}
     assert {one.name: one.default for one in keywords if one.name not in BESIDE} == asked
 
 
 OFFERED = [
     (command, question, name)
     for command, question in (
-        (aggregate, RankingQuestion),
-        (aggregate, OverTimeQuestion),
-        (rank, SystemsQuestion),
+        (aggregate, AggregateQuestion),
+        (rank, RankQuestion),
         (audit, AuditQuestion),
-        (run, RunQuestion),
+        (run, LogRunQuestion),
         (compare, CompareQuestion),
         (time, TimeQuestion),
     )
@@ -87,6 +83,39 @@ def test_an_option_of_the_command_is_a_field(command: click.Command, question: t
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         RankingQuestion.from_options(**options)
+
+
+OVER = "shows scores of the whole log, with bands"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"over": "time", "by": "x", "matrix": True}, rf"^over= {OVER}: leave by=, matrix= out$"),
+        ({"over": "time", "scale": "elo"}, rf"^over= {OVER}: leave scale= out$"),
+        ({"since": "3"}, r"^since= is of scores over time: say over=\"time\" with it$"),
+        ({"effects": True}, r"^effects= shows effects of covariates: say control=TERM with it$"),
+        (
+            {"effects": True, "control": "c", "matrix": True},
+            r"^effects= shows effects of covariates: leave matrix= out$",
+        ),
+        ({"across": "ranks"}, r"^across= shows categories side by side: say by=COLUMN with it$"),
+        ({"across": "ranks", "by": "x", "matrix": True}, r"^across= shows categories side by side: leave matrix= out"),
+        ({"across": "scores", "by": "x", "intervals": "auto"}, r"^across= shows no intervals of scores: leave inter"),
+        ({"matrix": True, "intervals": "auto"}, r"^matrix= shows no intervals: leave intervals= out$"),
+        ({"between": ("a", "b"), "scale": "elo"}, r"^between= shows two items alone: leave scale= out$"),
+        ({"executor": "dask"}, r"^executor= takes the workers of a cluster: say address="),
+        ({"address": "tcp://x:1"}, r"^address= is of a cluster's scheduler: say executor=\"dask\" with it$"),
+    ],
+)
+def test_forms_that_do_not_go_together_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        AggregateQuestion.from_options(**options)
+
+
+def test_a_table_of_scores_by_task_has_no_difference() -> None:
+    with pytest.raises(OptionError, match=r"^per_task= shows the scores of all systems: leave between= out$"):
+        RankQuestion.from_options(per_task=True, between=("a", "b"))
 
 
 @pytest.mark.parametrize("options", [{"seed": -1}, {"replicates": 1}, {"intervals": "none"}, {"address": "tcp://x:1"}])

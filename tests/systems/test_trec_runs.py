@@ -477,12 +477,12 @@ def test_files_of_trec_are_known_and_say_what_they_need(tmp_path: Path) -> None:
             assert "rankbench rank --qrels " in found.stderr
     for arguments, said in {
         ("run.txt", "run.txt"): "several TREC runs need their judgments: --qrels FILE",
-        ("scores.txt", "--loss", "err"): "a loss judges TREC runs; say --qrels FILE, too",
-        ("scores.txt", "--ties", "trec-eval"): "ties are of TREC runs; say --qrels FILE, too",
+        ("scores.txt", "--loss", "err"): "--loss is of TREC runs: say --qrels FILE with it",
+        ("scores.txt", "--ties", "trec-eval"): "--ties is of TREC runs: say --qrels FILE with it",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "ndcg"): "say how many count, as ndcg:cutoff=10\n",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "err:top=2"): "how many count, as err:top=2,cutoff=10\n",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "pairwise-disagreement"): "judges orders by edges",
-        ("run.txt", "--qrels", "qrels.txt", "--columns", "system=x"): "leave --columns, --reader and --where out",
+        ("run.txt", "--qrels", "qrels.txt", "--columns", "system=x"): "of their own: leave --columns out",
         ("run.txt", "--qrels", "none.txt"): "there is no such file",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "Judged"): "say how many places count, as Judged@10",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "P:relevant=2"): "say how many places count, as P@10",
