@@ -1,5 +1,7 @@
 """JSON schemas of the answers of ``--json``: executed examples give the types, ``reference/json.toml`` the meanings.
 
+The key ``asked`` has types and meanings of the question's fields.
+
 ``python docs/json_schemas.py`` executes `EXAMPLES` and writes ``static/schemas/*.schema.json`` anew. A key without a
 meaning, and a null that no meaning explains, are errors.
 """
@@ -253,6 +255,10 @@ def name_of(arguments: Sequence[str], answer: Mapping[str, object]) -> str:
 
 def meaning(answer: str, path: str) -> str:
     """Return the meaning of a key; the longest end of its path that a table knows decides."""
+    key, _, field = path.partition(".")
+    if key == "asked":
+        asked = asked_schema(answer)
+        return str(asked["properties"][field]["description"] if field else asked["description"])
     end = path
     while end and (end != "*" or path == "*"):
         for table in (answer, answer.partition(" --")[0], answer.partition(" ")[0], "every"):
@@ -263,6 +269,34 @@ def meaning(answer: str, path: str) -> str:
 
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def question_of(answer: str) -> Any:
+    """Return the class of the question that an answer's ``asked`` repeats, or None."""
+    from rankbench.audits.question import AuditQuestion
+    from rankbench.cli.aggregate import AggregateQuestion, RankQuestion
+    from rankbench.cli.run import LogRunQuestion
+
+    questions = {"aggregate": AggregateQuestion, "rank": RankQuestion, "audit": AuditQuestion, "run": LogRunQuestion}
+    return questions.get(answer.partition(" ")[0])
+
+
+def asked_schema(answer: str) -> Schema:
+    """Return the schema of ``asked``, of the question's fields."""
+    found = question_of(answer).model_json_schema()["properties"]
+    options = {name: _without_unions(one) for name, one in found.items()}
+    said = "options of the question, by their keywords in Python"
+    return {"description": said, "type": "object", "properties": options, "required": [*options]}
+
+
+def _without_unions(field: Schema) -> Schema:
+    """Return the schema of a field without its default, whose type may be null."""
+    (first, *null) = field.get("anyOf", [field])
+    kept = {key: first[key] for key in ("type", "enum", "items", "minimum", "maximum") if key in first}
+    if null:
+        kept |= {"type": [kept["type"], "null"]}
+        kept |= {"enum": [*kept["enum"], None]} if "enum" in kept else {}
+    return {"description": " ".join(field.get("description", "").split()), **kept}
 
 
 def schema_of(answer: str, path: str, values: Sequence[object]) -> Schema:
@@ -297,7 +331,10 @@ def _keys(answer: str, path: str, seen: Sequence[Mapping[str, object]]) -> Schem
         raise ValueError(f"{answer}: {path} has keys without a meaning: {', '.join(others)}")
     found: Schema = {}
     if named:
-        found["properties"] = {name: schema_of(answer, inner + name, values[name]) for name in named}
+        found["properties"] = {
+            name: asked_schema(answer) if inner + name == "asked" else schema_of(answer, inner + name, values[name])
+            for name in named
+        }
         found["required"] = [name for name in named if len(values[name]) == len(seen)]
     if of_data:
         found["additionalProperties"] = schema_of(answer, f"{inner}*", [one for name in others for one in values[name]])

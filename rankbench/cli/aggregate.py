@@ -103,7 +103,7 @@ def aggregate(log: str, form: Format | None, out: Path | None, title: str, **opt
         found = rescaled(found, scale) if scale else found
         answer, size = _ranking_answer(found, asked, log, shown), judgments_text(found.facts)
     origin = Provenance({log: size}, [found.method], found.sha256, found.facts.get("reading", {}))
-    show(replace(answer, title=title, provenance=origin), shown, out)
+    show(replace(answer, title=title, provenance=origin, question=asked), shown, out)
 
 
 def _ranking_answer(found: Aggregation, asked: AggregateQuestion, log: str, shown: Format) -> Answer:
@@ -184,4 +184,4 @@ def rank(scores: tuple[str, ...], form: Format | None, out: Path | None, title: 
     stated = read.stated if asked.per_task else {}
     sizes = dict.fromkeys(inputs, "" if qrels else size)
     origin = Provenance(sizes, [*facts.get("methods", ())], None if qrels else lambda: digest, stated)
-    show(replace(answer, title=title, provenance=origin), shown, out)
+    show(replace(answer, title=title, provenance=origin, question=asked), shown, out)

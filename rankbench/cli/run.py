@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,12 +98,13 @@ def run(
     elif given := asked.given("control", "predictions", *LogQuestion.model_fields):
         raise OptionError(given[0], "says how to read a log", needs="log=FILE")
     if dry_run:
-        return _plan(api.planned(suite or "paper", question), question.processes)
+        return replace(_plan(api.planned(suite or "paper", question), question.processes), question=asked)
     results = api.run_suite(suite or "paper", question, out, ConsoleProgress(Console(stderr=True)))
     code = 1 if results.failures or (strict and results.skipped) else 0
     record = run_record(results) | {"exit_code": code}
     notices = [one for one in results.notices if one.kind != "smaller"]  # the summary has these
-    return Answer(record, tables=[run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
+    answer = Answer(record, tables=[run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
+    return replace(answer, question=asked)
 
 
 def _own_log(log: str, asked: LogRunQuestion) -> tuple[Dataset, Sequence[str]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rankbench.cli.forms import Format
 from rankbench.cli.origin import Provenance
 from rankbench.cli.output import PIPE_WIDTH, echo, json_option, print_notices, print_table, say, standard_output
+from rankbench.core.question import QuestionRecord
 from rankbench.core.system import replace_file
 from rankbench.core.text import code, distinct, markdown, one_line, visible, visible_line, without_commands
 from rankbench.errors import Warned
@@ -96,6 +97,8 @@ class Answer:
         Returns the answer as a picture.
     provenance : Provenance
         Inputs and methods, for a page.
+    question : QuestionRecord, optional
+        The question, for JSON.
     notices : sequence of Notice
         Outcomes of contenders; people see them below the answer, on standard error.
     verbose : bool
@@ -116,6 +119,7 @@ class Answer:
     frame: pl.DataFrame | None = None
     drawing: Callable[[], TitledDrawing] | None = None
     provenance: Provenance = field(default_factory=Provenance)
+    question: QuestionRecord | None = None
     notices: Sequence[Notice] = ()
     verbose: bool = False
     annotations: Sequence[str] | None = None
@@ -257,6 +261,7 @@ def _json_record(answer: Answer) -> Mapping[str, object]:
         "warnings": [{"text": str(one), "option": one.option} for one in answer.warnings],
         "next": [*answer.next],
         "reading": answer.provenance.reading,
+        "asked": answer.question and answer.question.asked(),
     }
     return {"schema_version": JSON_SCHEMA, **{name: value for name, value in said.items() if value}, **record}
 

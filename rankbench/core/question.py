@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, TypeAlias
@@ -64,6 +65,10 @@ class QuestionRecord(Record):
                 raise SpecError(f"{path} must be {bound.format(**first['ctx'])}, not {first['input']}") from error
             raise SpecError(f"{path}: {message}") from error
 
+    def asked(self) -> dict[str, Any]:
+        """Return the value of every option, for JSON."""
+        return {name: _plain(getattr(self, name)) for name in type(self).model_fields}
+
     def given(self, *names: str) -> list[str]:
         """Return the options that differ from their defaults, of some."""
         return [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
@@ -92,6 +97,14 @@ def _different(given: object) -> object:
 
 DifferentNames: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_different)]
 """Different names."""
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: components, paths and infinite numbers as text."""
+    if type(value) in (list, tuple):
+        return [_plain(one) for one in value]
+    finite = not isinstance(value, float) or math.isfinite(value)
+    return value if value is None or (isinstance(value, bool | int | float | str) and finite) else str(value)
 
 
 _BOUNDS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,8 @@ from rankbench.cli.aggregate import AggregateQuestion, RankQuestion, aggregate, 
 from rankbench.cli.run import LogRunQuestion, run
 from rankbench.core.question import Offered, QuestionRecord
 from rankbench.errors import OptionError, SpecError
+from rankbench.interfaces.dataset import Dataset
+from rankbench.plugin import manager
 from rankbench.ranking.question import RankingQuestion
 from rankbench.runner.question import RunQuestion
 from rankbench.systems.question import SystemsQuestion
@@ -116,6 +119,15 @@ def test_forms_that_do_not_go_together_are_refused(options: dict[str, Any], said
 def test_a_table_of_scores_by_task_has_no_difference() -> None:
     with pytest.raises(OptionError, match=r"^per_task= shows the scores of all systems: leave between= out$"):
         RankQuestion.from_options(per_task=True, between=("a", "b"))
+
+
+def test_what_is_asked_is_every_option_as_json_has_it() -> None:
+    asked = AggregateQuestion.from_options(without="a", between=("a", "b")).asked()
+    assert asked.keys() == AggregateQuestion.model_fields.keys()
+    assert (asked["without"], asked["between"], asked["top"], asked["over"]) == (["a"], ["a", "b"], None, None)
+    run = LogRunQuestion.from_options(timeout=float("inf"), dataset=[manager.get(Dataset, "web10k-like")]).asked()
+    assert (run["timeout"], run["dataset"]) == ("inf", ["web10k-like"])
+    json.dumps([asked, run], allow_nan=False)
 
 
 @pytest.mark.parametrize("options", [{"seed": -1}, {"replicates": 1}, {"intervals": "none"}, {"address": "tcp://x:1"}])
