@@ -60,7 +60,7 @@ def page_bytes(page: Page) -> bytes:
         "policy": _policy(scripts, style),
         "title": html.escape(page.title),
         "style": style,
-        "body": _with_contents(body),
+        "body": re.sub("<th[^>]*></th>", "<td></td>", _with_contents(body)),  # a header without words is none
         "data": _json(data),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }

@@ -36,10 +36,11 @@ def pages(run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
     for path, rows in ((log, [("winner", "loser"), *votes]), (scores, [("system", "task", "score"), *cells])):
         with open(path, "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(rows)
-    found = {name: folder / f"{name}.html" for name in ("aggregate", "rank", "compare", "history")}
+    found = {name: folder / f"{name}.html" for name in ("aggregate", "rank", "compare", "history", "audit")}
     commands = [
         ["aggregate", log, "--intervals", "--out", found["aggregate"]],
         ["rank", scores, "--out", found["rank"]],
+        ["audit", log, "--out", found["audit"]],
         ["compare", run, run, "--out", found["compare"]],
         *(["history", "add", run, "--to", folder / "past", "--commit", f"abcd{day}", "--date", f"2026-01-0{day}T00:00Z"]
           for day in (1, 2)),

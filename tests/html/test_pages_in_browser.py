@@ -18,7 +18,7 @@ from rankbench.interfaces.figure import Dot, Drawing, Plot
 
 WIDTHS = (320, 800, 1400)
 
-NAMES = ("run", "aggregate", "rank", "compare", "history", "site")
+NAMES = ("run", "aggregate", "rank", "compare", "history", "site", "audit")
 
 pytestmark = pytest.mark.usefixtures("chromium")  # before pages are made, which need a while
 
@@ -34,6 +34,8 @@ def test_pages_have_no_violations_at_any_width(
         page = opened(pages[name], width, color_scheme=theme)
         draw_all(page)
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        hidden = page.locator(".stacked").evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth)")
+        assert width > 640 or hidden == [], "cards need no scrolling sideways"
         found = axe.run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 
@@ -56,7 +58,7 @@ def test_figures_answer(page: Any, run: Path) -> None:
     figure = page.locator("figure[data-chart]").first
     points = figure.locator(".plots > div").first.locator("[aria-roledescription=point]")
     bands = figure.locator(".plots > div").first.locator(".mark-area path")
-    drawn = [row for row in lines_of(run, "figures/figure-3.csv") if (row["row"], row["column"]) == ("0", "0")]
+    drawn = [row for row in lines_of(run, "figures/figure-3-in-short.csv") if (row["row"], row["column"]) == ("0", "0")]
     assert points.count() == sum(row["mark"] == "point" for row in drawn)
     assert bands.count() > 0
     first = next(row for row in drawn if row["mark"] == "point")
@@ -67,16 +69,16 @@ def test_figures_answer(page: Any, run: Path) -> None:
     # Bands over units and repetitions are those of the standings.
     figure.get_by_label("bands over").select_option(label="queries and repetitions")
     points.first.hover(force=True)
-    wide = [row for row in lines_of(run) if row["contender"] == "regression k=1" and row["n"] == "200000"]
+    wide = [row for row in lines_of(run) if row["contender"] == "regression k=1" and row["n"] == "400000"]
     found = re.findall(r"(?:from|to): (\S+)", page.locator("#tip").inner_text())
     ends = [float(wide[0][name]) for name in ("lower_queries", "upper_queries")]
     assert [float(one) for one in found] == pytest.approx(ends, rel=1e-3)
     figure.get_by_label("bands", exact=True).uncheck()
-    wait_for_count(page.locator("figure .mark-area path"), 0)
+    wait_for_count(figure.locator(".mark-area path"), 0)
     names = figure.locator(".legend label").all_inner_texts()
     figure.get_by_label(names[0].strip(), exact=True).uncheck()
     kept = sum(row["mark"] == "point" and row["name"] != names[0].strip() for row in drawn)
-    wait_for_count(page.locator("figure .plots > div:first-child [aria-roledescription=point]"), kept)
+    wait_for_count(figure.locator(".plots > div").first.locator("[aria-roledescription=point]"), kept)
 
 
 @pytest.mark.parametrize("name", ["run", "aggregate", "history"])
@@ -186,13 +188,13 @@ def test_numbers_of_a_figure_open_by_keyboard(
             "all => all.map(one => one.getAttribute('aria-label').split(': ').slice(0, -1).join(': '))"
         )
         return
-    marks = lines_of(run, "figures/figure-3.csv")
+    marks = lines_of(run, "figures/figure-3-in-short.csv")
     shown = [[row[head.index(column)] for column in ("value", "from", "to")] for row in rows]
     ends = ("value", "lower", "upper")
     assert [[float(one or "nan") for one in row] for row in shown] == [
         pytest.approx([float(mark[end] or "nan") for end in ends], rel=1e-5, nan_ok=True) for mark in marks
     ]
-    wide = next(row for row in lines_of(run) if row["contender"] == "regression k=1" and row["n"] == "200000")
+    wide = next(row for row in lines_of(run) if row["contender"] == "regression k=1" and row["n"] == "400000")
     assert [float(rows[0][head.index(f"{end}, queries and repetitions")]) for end in ("from", "to")] == pytest.approx(
         [float(wide["lower_queries"]), float(wide["upper_queries"])], rel=1e-4
     )

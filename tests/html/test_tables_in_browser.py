@@ -243,8 +243,8 @@ def test_panels_and_two_against_each_other_say_where_there_is_no_interval(
     ]
 
 
-@pytest.mark.parametrize(("rows", "cards"), [(14, True), (15, False)])
-def test_a_phone_shows_the_rows_of_a_small_table_as_cards(
+@pytest.mark.parametrize(("rows", "cards"), [(25, True), (26, False)])
+def test_a_phone_shows_the_rows_of_a_table_without_pages_as_cards(
     opened: Callable[..., Any], tmp_path: Path, rows: int, cards: bool
 ) -> None:
     """As the tests of an audit; the column of its marks has no title."""
@@ -258,16 +258,26 @@ def test_a_phone_shows_the_rows_of_a_small_table_as_cards(
     assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth") is cards
 
 
+def test_a_card_is_as_wide_as_the_phone(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Emphasis and code are words of their sentence, not columns of their own; hidden titles widen no page."""
+    lines = ["|".join(["", *cells, ""]) for cells in (["title of a column"] * 30, ["--"] * 30, ["**a** has `b` "] * 30)]
+    path = tmp_path / "page.html"
+    path.write_bytes(page_bytes(Page("Title", "\n".join([*lines, f"| 1 | 2 | {'**Kemeny** has `log-loss` ' * 20} |"]))))
+    page = opened(path, 390)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.locator("main .wide").evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
 def test_numbers_are_copied_as_numbers(opened: Callable[..., Any], tmp_path: Path) -> None:
-    cells = [["1,234,567", "< 1e-6", "not determined", "1,2"], ["-0.5", "0.25", "", "b"]]
+    cells = [["1,234,567", "< 1e-6", "not determined", "1,2"], *[["-0.5", "0.25", "", "b"]] * 14]
     table = SortedTable("a", "Rows", ["n", "p", "upper", "name"], cells, numeric=(0, 1, 2))
     path = tmp_path / "page.html"
     path.write_bytes(page_bytes(Page("Title", "", [table])))
     page = opened(path)
     page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
     page.get_by_text("Copy as CSV").click()
-    page.get_by_text("2 rows copied").wait_for()
-    assert page.evaluate("window.copied") == 'n,p,upper,name\n1234567,0.000000,,"1,2"\n-0.5,0.25,,b\n'
+    page.get_by_text("15 rows copied").wait_for()
+    assert page.evaluate("window.copied") == 'n,p,upper,name\n1234567,0.000000,,"1,2"\n' + "-0.5,0.25,,b\n" * 14
 
 
 @pytest.mark.parametrize(("width", "stacked"), [(360, True), (800, False)])
@@ -282,11 +292,11 @@ def test_a_phone_shows_the_verdict_below_its_contender(
     titles = [cell.evaluate(said) for cell in cells]
     tops = {cell.bounding_box()["y"] for cell in cells}
     if not stacked:
-        assert (titles, len(tops)) == (["none"] * 6, 1)
+        assert (titles, len(tops)) == (["none"] * 5, 1)
         return
-    shown = ["contender", "mean", "95% interval", "minus logistic", "95% interval", "against logistic"]
+    shown = ["contender", "held-out queries", "minus logistic", "design queries", "minus logistic"]
     assert titles == [f'"{one}"' for one in shown]
-    assert len(tops) == 6
+    assert len(tops) == 5
     ends = [cell.bounding_box()["x"] + cell.bounding_box()["width"] for cell in cells]
     assert max(ends) <= width
     assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")

@@ -287,24 +287,25 @@
     DataTable.type("number", {order: {pre: place, asc: by(1), desc: by(-1)}});
   }
   let standings;
-  const MOST_PRINTED = 200, FEW_ROWS = 15;
+  const MOST_PRINTED = 200, FEW_ROWS = 15, PAGE = 25;
   const enhance = (table, title) => {
     const head = [...table.tHead.rows[0].cells], wide = table.closest(".wide");
     if (table.matches(".md")) {
       head.forEach((cell, at) => {
         const said = [...table.tBodies[0].rows].map(row => row.cells[at].textContent), several = new Set(said).size;
-        if (said.every(text => !text || !Number.isNaN(place(text)))) cell.classList.add("n");
+        if (said.every(text => !text || text === "—" || !Number.isNaN(place(text)))) cell.classList.add("n");
         else if (several > 1 && several <= said.length / 2) cell.dataset.filter = "";
       });
     }
     const numeric = head.map(cell => cell.classList.contains("n")), titles = head.map(cell => cell.textContent);
     const places = wanted => head.flatMap((cell, at) => wanted(cell) ? [at] : []);
     const later = places(cell => "more" in cell.dataset);
+    table.classList.toggle("short", table.tBodies[0].rows.length <= PAGE);
     // A reader sees all of a small table at once.
     const few = table.tBodies[0].rows.length < FEW_ROWS, nothing = {topStart: null, topEnd: null, bottomStart: null, bottomEnd: null};
     const grid = new DataTable(table, {
-      order: [], pageLength: 25, autoWidth: false, lengthMenu: [25, 100, -1], ...few ? {layout: nothing} : {},
-      paging: table.tBodies[0].rows.length > 25,
+      order: [], pageLength: PAGE, autoWidth: false, lengthMenu: [PAGE, 100, -1], ...few ? {layout: nothing} : {},
+      paging: !table.matches(".short"),
       columnDefs: [
         {targets: later, className: "more"},
         {targets: places(cell => cell.classList.contains("n")), type: "number"},
@@ -378,9 +379,8 @@
     enhance(table, table.closest(".wide").getAttribute("aria-label"));
   }
 
-  // On a phone the cells of a wide row stand below one another, each with its column's title; long tables scroll.
-  for (const table of document.querySelectorAll(".wide > table:has(th:nth-child(4)):not(:has([data-more]))")) {
-    if (table.matches(".data") && table.tBodies[0].rows.length >= FEW_ROWS) continue;
+  // On a phone the cells of a wide row stand below one another, each with its column's title; tables with pages scroll.
+  for (const table of document.querySelectorAll(".wide > table:has(th:nth-child(3)):not(.data:not(.short), :has([data-more]))")) {
     const titles = texts(table.tHead.rows[0]);
     table.classList.add("stacked");
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, at) => { cell.dataset.title = titles[at]; });
