@@ -110,7 +110,7 @@ def _leaders(section: Section, matched: MatchedRuns, split: Split) -> Leaders:
     known = [runs for runs in matched.compared if by_label[runs.label].oracle]
     contenders = [runs for runs in matched.compared if runs not in known and matched.same_as(runs) is None]
     rows = [by_label[runs.label] for runs in contenders]
-    if known and len(contenders) > 1 and rows[0].rank_low is not None:
+    if known and contenders and rows[0].rank_low is not None:
         # An oracle takes no place from the others.
         sample, maximize = (
             data.sample(contenders, metric, split, matched.repetitions),

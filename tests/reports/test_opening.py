@@ -137,7 +137,7 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     assert [(one.rows[0].rank_low, one.rows[0].rank_high, one.sure) for one in known] == [(1, 1, True)] * 2
     assert not any(one.only_oracles for one in known)
     (table,) = [row for row in report(tmp_path / "known").headline.rows if row.oracle and row.split == "design"]
-    assert (table.contender, table.shown) == ("truth", "truth (oracle)")
+    assert (table.contender, table.shown, table.rank_low) == ("truth", "truth (oracle)", None)
     board = pl.read_csv(tmp_path / "known" / "leaderboard.csv")
     assert board.filter(pl.col("oracle"))["contender"].unique().to_list() == ["truth"]
     text = synthetic.both_pages(tmp_path / "known")
