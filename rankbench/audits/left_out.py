@@ -26,7 +26,7 @@ from rankbench.ranking.categories import category_votes
 from rankbench.ranking.load import load_log
 from rankbench.ranking.pooled import categories_matter
 from rankbench.ranking.rank import rank
-from rankbench.ranking.rank_ranges import relative_covariance
+from rankbench.ranking.rank_ranges import reference_items, relative_covariance
 from rankbench.ranking.sampling_units import has_interval, too_few_judges_note
 
 _MOST = 200
@@ -217,13 +217,12 @@ def clustering(board: VoteBoard) -> Probe:
     said, found, ratio = list[str](), largest_misfits(board), None
     counted = isinstance(method, CountAggregator) and isinstance(method, WithCovariance)
     if counted and loaded.by_judge:
-        scores, known = board.ranking.scores, has_interval(loaded.units)
+        scores, scales = board.ranking.scores, board.ranking.scales
+        clustered = loaded.covariance(method, scores)[0]
+        reference = reference_items(clustered, scales, has_interval(loaded.units))
         by_judge, by_vote = (
-            relative_covariance(one, board.ranking.scales, known).diagonal()[board.compared]
-            for one in (
-                loaded.covariance(method, scores)[0],
-                covariance_of(method, board.counts, scores, votes.single()),
-            )
+            relative_covariance(one, scales, reference).diagonal()[board.compared]
+            for one in (clustered, covariance_of(method, board.counts, scores, votes.single()))
         )
         ratio = float(np.median(by_judge[by_vote > 0] / by_vote[by_vote > 0]))
         said.append(f"variances of scores by judge are {significant(ratio, 2)} times those by vote")

@@ -296,7 +296,7 @@ class WithProfile(Protocol):
         items : sequence of int
         level : float, in (0, 1)
         known : ndarray of bool, shape (m,)
-            Items from whose mean score, on the item's scale, a score is told; `items` are among them.
+            Items from whose mean score, on the item's scale, a score is told.
         """
 
 

@@ -26,7 +26,13 @@ from rankbench.protocols.dated_votes import DatedVotes, counts_of_votes, dated_v
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged
 from rankbench.ranking.rank import normal_deviations
-from rankbench.ranking.rank_ranges import item_rank_ranges, less_known_mean, relative_covariance, score_intervals
+from rankbench.ranking.rank_ranges import (
+    item_rank_ranges,
+    less_known_mean,
+    reference_items,
+    relative_covariance,
+    score_intervals,
+)
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import ENOUGH, Units, has_interval
 
@@ -185,10 +191,9 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
     scores, scales, units = log.scores(aggregator), log.scales(aggregator), log.units
     covariance, known = log.covariance(aggregator, scores)[0], has_interval(units)
     if aggregator.only_differences():
-        covariance, scores = (
-            relative_covariance(covariance, scales, known),
-            less_known_mean(scores[None], scales, known)[0],
-        )
+        reference = reference_items(covariance, scales, known)
+        covariance = relative_covariance(covariance, scales, reference)
+        scores = less_known_mean(scores[None], scales, reference)[0]
     at = log.items.index(item)
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units, aggregator.bounds())
     # Items with few votes, and items on another scale, may hold any place.

@@ -20,7 +20,15 @@ from rankbench.logs.opened import OpenedLog
 from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge
-from rankbench.ranking.rank import ItemRanking, normal_deviations, ranked, sampling_notes, unknown, with_covariance
+from rankbench.ranking.rank import (
+    ItemRanking,
+    normal_deviations,
+    ranked,
+    reference_note,
+    sampling_notes,
+    unknown,
+    with_covariance,
+)
 from rankbench.ranking.rank_ranges import LARGEST, check_size
 from rankbench.ranking.sampling_units import Units, few_judges, units_of_counts, units_of_votes, units_words
 from rankbench.stats.moderation import RangeErrors
@@ -115,7 +123,7 @@ def rank_controlled(
         own = covariance[:m, :m]
         errors = None if clustered or not votes.alike else RangeErrors(own, np.full(m, np.inf))
         ranking = with_covariance(votes.items, fit.scores, scales, own, units, normal_deviations(own, seed), errors)
-        notes += sampling_notes(units, few)
+        notes += [*sampling_notes(units, few), *reference_note(ranking)]
     if covariance is None:
         notes.append("too many items, or too few votes, for intervals of effects")
     se, freedom = np.full(len(fit.effects), np.nan), np.full(1, max(units.effective - 1, 1.0))

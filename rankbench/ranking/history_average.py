@@ -29,7 +29,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts, connected_components
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.logs.votes import Votes
 from rankbench.plugin.manager import get
-from rankbench.ranking.rank_ranges import relative_covariance
+from rankbench.ranking.rank_ranges import reference_items, relative_covariance
 from rankbench.ranking.sampling_units import Units, few_judges, grade_variance_ratio, has_interval, units_of_counts
 
 _DRAWS = 10_000
@@ -361,7 +361,8 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     units = units_of_counts(by_judge, split=votes.rest is not None)
     spread, single = _spreads(votes, (votes.winners, votes.losers), by_judge)
     known, scales = has_interval(units), connected_components(by_judge.counts).scale_of.astype(np.int64)
-    spread, single = (relative_covariance(one, scales, known) for one in (spread, single))
+    reference = reference_items(spread, scales, known)
+    spread, single = (relative_covariance(one, scales, reference) for one in (spread, single))
     worth = of_changes = _ratio(np.diag(spread), np.diag(single), known)
     # An item before and after is two items.
     ends = np.stack([votes.winners, votes.losers]) + m * late

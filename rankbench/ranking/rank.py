@@ -22,6 +22,7 @@ from rankbench.ranking.rank_ranges import (
     many_errors,
     many_rank_ranges,
     places,
+    reference_items,
     relative_covariance,
     score_intervals,
 )
@@ -69,6 +70,8 @@ class ItemRanking:
         Errors of the scores that ranges of ranks rest on; None where nothing is known.
     winners : ndarray of bool, shape (m,), optional
         Items that a rule of social choice elects, of all scales.
+    reference : ndarray of bool, shape (m,), optional
+        Items from whose mean score those of a scale are told; None where scores are told from none.
     """
 
     items: list[str]
@@ -83,6 +86,7 @@ class ItemRanking:
     tallies: ItemTallies | None = None
     errors: RangeErrors | None = None
     winners: NDArray[np.bool_] | None = None
+    reference: NDArray[np.bool_] | None = None
 
 
 def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
@@ -119,17 +123,19 @@ def with_covariance(
         That rank ranges rest on: by default the covariance, with the degrees of freedom of the units.
     aggregator : Aggregator, optional
         Its bounds hold for scores; without one there are none. Scores that tell differences alone, by default, are told
-        from the mean score of the items of a scale that have an interval.
+        from the mean score of `reference_items`.
     """
-    own, enough = covariance, has_interval(units)
+    own, reference = covariance, None
     bounds = (None, None) if aggregator is None else aggregator.bounds()
     if aggregator is None or aggregator.only_differences():
-        own, scores = relative_covariance(covariance, scales, enough), less_known_mean(scores[None], scales, enough)[0]
+        reference = reference_items(covariance, scales, has_interval(units))
+        own = relative_covariance(covariance, scales, reference)
+        scores = less_known_mean(scores[None], scales, reference)[0]
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(own), 0)), units, bounds)
     of_ranges, freedom = (covariance, None) if errors is None else errors
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
     known = errors or RangeErrors(covariance, degrees_of_freedom(units))
-    return ItemRanking(items, scores, lower, upper, *ranges, scales, units, errors=known)
+    return ItemRanking(items, scores, lower, upper, *ranges, scales, units, errors=known, reference=reference)
 
 
 def with_draws(
@@ -184,8 +190,10 @@ def with_likelihood(ranking: ItemRanking, log: RankedLog, aggregator: Aggregator
     few = np.minimum(tallies.won, tallies.judged - tallies.won) < FEW_WINS
     items = np.flatnonzero(few & np.isfinite(ranking.lower)).tolist()
     affordable = len(items) * m**3 <= _MOST_WORK
-    ends = log.score_ends(aggregator, ranking.scores, items if affordable else [], _LEVEL)
-    if not items or ends is None:
+    ends = None
+    if items and ranking.reference is not None:
+        ends = log.score_ends(aggregator, ranking.scores, items if affordable else [], _LEVEL, ranking.reference)
+    if ends is None:
         return ranking, []
     who = f"{len(items)} of {m:,} items won or lost fewer than {FEW_WINS:.0f} votes"
     if not affordable:
@@ -278,7 +286,7 @@ def rank(
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
         ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
         ranking, profiled = with_likelihood(ranking, log, aggregator)
-        return ranking, [*notes, *more, *interval_notes(log), *profiled]
+        return ranking, [*notes, *more, *interval_notes(log), *reference_note(ranking), *profiled]
     drawn = log.replicates(aggregator, scores, resamples, seed)
     kept = drawn[np.isfinite(drawn).all(axis=1)]
     notes += interval_notes(log)
@@ -298,7 +306,17 @@ def rank(
     if (errors := log.range_errors(aggregator, scores, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)
     ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
-    return ranking, [*notes, *without_spread(ranking, units)]
+    return ranking, [*notes, *reference_note(ranking), *without_spread(ranking, units)]
+
+
+def reference_note(ranking: ItemRanking) -> list[str]:
+    """Return a sentence on items with an interval that do not count in the mean from which scores are told."""
+    if ranking.reference is None or not (n := int((np.isfinite(ranking.lower) & ~ranking.reference).sum())):
+        return []
+    return [
+        f"{n:,} of {len(ranking.items):,} items would widen the intervals of the others, and do not count in the mean "
+        "score, which is 0"
+    ]
 
 
 def without_spread(ranking: ItemRanking, units: Units) -> list[str]:

@@ -1,4 +1,9 @@
-"""Intervals of scores and ranges of ranks tell how certain the scores and places of items are."""
+"""Intervals of scores and ranges of ranks tell how certain the scores and places of items are.
+
+References
+----------
+.. [FdM04] D. Firth and R. X. de Menezes. Quasi-variances. Biometrika 91(1), 2004.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +63,46 @@ def less_known_mean(
     mixed = np.zeros(means.shape[1], np.bool_)
     mixed[scales[~known]] = True
     return np.asarray(values - (means * mixed)[:, scales])
+
+
+_WIDER = 1.05
+"""Items of large variance may make the interval of another score so many times as wide, and not more."""
+
+_LARGE = 8.0
+"""A variance that is not so many times the median is ordinary, also where votes on items are unequal."""
+
+
+def reference_items(
+    covariance: NDArray[np.float64], scales: NDArray[np.int64], known: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    r"""Return the items whose mean score is the reference of their scale, shape (m,).
+
+    The variance of a difference of two scores is about the sum of a variance for each, :math:`q_i + q_k`: the
+    quasi-variances of [FdM04]_, here by least squares. The mean of the n items with the least ones adds
+    :math:`\sum q_i / n^2` to each score's variance. Of the known items of a scale as many are taken, the best known
+    first, as leave the interval of the item with the median q at most 5% wider than if all of them had that q; and
+    all whose q is at most eight times the median.
+
+    Parameters
+    ----------
+    covariance : ndarray of float64, shape (m, m)
+    scales : ndarray of int64, shape (m,)
+    known : ndarray of bool, shape (m,)
+        Items that have an interval; the others are none of the reference.
+    """
+    reference = known.copy()
+    for scale in np.unique(scales[known]):
+        at = np.flatnonzero(known & (scales == scale))
+        if (n := len(at)) < 3:
+            continue
+        block = covariance[np.ix_(at, at)]
+        own = np.diag(block) - 2 * block.mean(axis=1) + block.mean()
+        q = np.maximum(n / (n - 2) * (own - own.sum() / (n * (n - 1))), 0)
+        order, sizes, typical = np.argsort(q, kind="stable"), np.arange(1, n + 1), np.median(q)
+        excess = (np.cumsum(q[order]) / sizes - typical) / sizes
+        fits = (q[order] <= _LARGE * typical) | (excess <= (_WIDER**2 - 1) * typical * (1 - 1 / sizes))
+        reference[at[order[sizes[fits].max(initial=0) :]]] = False
+    return reference
 
 
 def relative_covariance(

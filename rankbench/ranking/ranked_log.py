@@ -20,7 +20,7 @@ from rankbench.interfaces.metric import ESTIMATED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 from rankbench.interfaces.resamples import draws_of, resamples_of
 from rankbench.logs.votes import Votes
-from rankbench.ranking.rank_ranges import relative_covariance
+from rankbench.ranking.rank_ranges import reference_items, relative_covariance
 from rankbench.ranking.sampling_units import (
     Units,
     degrees_of_freedom,
@@ -153,7 +153,12 @@ class RankedLog(ABC):
         )
 
     def score_ends(
-        self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
+        self,
+        aggregator: Aggregator,
+        scores: NDArray[np.float64],
+        items: Sequence[int],
+        level: float,
+        reference: NDArray[np.bool_],
     ) -> NDArray[np.float64] | None:
         """Return both ends of likelihood intervals of k items, (k, 2); None unless votes are independent."""
         return None
@@ -257,13 +262,18 @@ class CountedVotes(RankedLog):
         return aggregator.error_draws(self.counts, scores, clusters, seed)
 
     def score_ends(
-        self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
+        self,
+        aggregator: Aggregator,
+        scores: NDArray[np.float64],
+        items: Sequence[int],
+        level: float,
+        reference: NDArray[np.bool_],
     ) -> NDArray[np.float64] | None:
         """Return both ends of likelihood intervals of k items, (k, 2); None unless votes are single and whole."""
         dependent = self.by_judge or not self.one_way or self.split or self.counts.weighted
         if dependent or not isinstance(aggregator, WithProfile):
             return None
-        return aggregator.score_ends(self.counts, scores, items, level, has_interval(self.units))
+        return aggregator.score_ends(self.counts, scores, items, level, reference)
 
     def range_errors(
         self,
@@ -290,7 +300,8 @@ class CountedVotes(RankedLog):
         known = has_interval(self.units)
         if aggregator.only_differences():
             scales = self.scales(aggregator)
-            covariance, single = (relative_covariance(one, scales, known) for one in (covariance, single))
+            reference = reference_items(covariance, scales, known)
+            covariance, single = (relative_covariance(one, scales, reference) for one in (covariance, single))
         return moderated(covariance, single, self.units.items, degrees_of_freedom(self.units), known)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
