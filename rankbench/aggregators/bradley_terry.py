@@ -151,7 +151,7 @@ class BradleyTerry(PenalizedAggregator):
 
     With ridge 0, or ``penalty=none``, it is plain maximum likelihood: scores exist, and sum to zero, within strongly
     connected components of "beat, or tied with" alone ([F57]_). A log is then ranked on as many scales;
-    whoever needs scores on one scale gets an error.
+    a question that needs scores on one scale ends in an error.
 
     Prefer it where pairs have few votes and one number for each item describes the votes about right: an item's
     score depends on whom it beat.

@@ -274,8 +274,8 @@ def _separated(rows: CovariateVotes) -> list[str]:
         if not (tied & (x != 0)).any() and (along.any() != against.any()):
             word = "won" if along.any() else "lost"
             found.append(
-                f"control {name!r} separates the votes: whoever had more of it {word} every one; its effect has no "
-                "bound but the penalty's"
+                f"control {name!r} separates the votes: the side with more of it {word} every one; only the penalty "
+                "bounds its effect"
             )
     return found
 

@@ -217,6 +217,17 @@ def test_memory_of_few_launches_or_of_two_jobs_is_described() -> None:
     assert found[1].change == pytest.approx(found[1].head - found[1].base)
 
 
+def test_a_peak_that_was_measured_once_takes_no_level_from_others() -> None:
+    base, head = sides(quiet(16, noise=0.01, slower={0: 0.1}, grown={}).run(1e-6, launches=8))
+    once = [
+        replace(side, memory={cell: np.append(taken[:1], np.full(7, np.nan)) for cell, taken in side.memory.items()})
+        for side in (base, head)
+    ]
+    both, alone = (timing_changes(*pair, slower_by(0.01))[0] for pair in ((base, head), once))
+    assert [one.verdict for one in alone] == ["worse", "described"]
+    assert both[0].p == pytest.approx(2 * alone[0].p)
+
+
 class Clock:
     """Launches that take so many seconds each, with so much noise."""
 
