@@ -15,6 +15,7 @@ References
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -41,27 +42,22 @@ class BallotRule(OrderAggregator):
         return np.asarray(scores == scores.max())
 
 
-class _FirstPlaces:
-    """The rows of ballots of items that are left."""
+def _first_places(orders: Orders, m: int) -> NDArray[np.float64]:
+    """Return each item's share of the first places of all voters, shape (m,)."""
+    ballot = np.repeat(np.arange(len(orders)), np.diff(orders.starts))
+    new = np.diff(ballot, prepend=-1) != 0
+    top = orders.places == orders.places[new][np.cumsum(new) - 1]
+    ballot = ballot[top]
+    tied = np.bincount(ballot, minlength=len(orders))[ballot]
+    found = np.bincount(orders.items[top], orders.weights[ballot] / tied, m).astype(np.float64)
+    return level_sums(found / orders.weights.sum(), 1.0)
 
-    def __init__(self, orders: Orders, m: int) -> None:
-        self.m, self.weights = m, orders.weights
-        self.ballot = np.repeat(np.arange(len(orders)), np.diff(orders.starts))
-        self.items, self.places = orders.items, orders.places
 
-    def shares(self) -> NDArray[np.float64]:
-        """Return each item's share of the first places of all voters, shape (m,)."""
-        new = np.diff(self.ballot, prepend=-1) != 0
-        top = self.places == self.places[new][np.cumsum(new) - 1]
-        ballot = self.ballot[top]
-        tied = np.bincount(ballot, minlength=len(self.weights))[ballot]
-        found = np.bincount(self.items[top], self.weights[ballot] / tied, self.m).astype(np.float64)
-        return level_sums(found / self.weights.sum(), 1.0)
-
-    def leave_out(self, items: NDArray[np.bool_]) -> None:
-        """Strike items from all ballots, shape (m,)."""
-        kept = ~items[self.items]
-        self.ballot, self.items, self.places = self.ballot[kept], self.items[kept], self.places[kept]
+def _without(orders: Orders, items: NDArray[np.bool_]) -> Orders:
+    """Return ballots from which items, a mask of shape (m,), are struck; some may be left empty."""
+    kept = ~items[orders.items]
+    starts = np.append(0, np.cumsum(kept))[orders.starts]
+    return replace(orders, starts=starts, items=orders.items[kept], places=orders.places[kept])
 
 
 class Plurality(BallotRule):
@@ -97,7 +93,7 @@ class Plurality(BallotRule):
 
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
         """Return the shares of first places, shape (m,)."""
-        return _FirstPlaces(orders, m).shares()
+        return _first_places(orders, m)
 
 
 class InstantRunoff(BallotRule):
@@ -135,12 +131,12 @@ class InstantRunoff(BallotRule):
 
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
         """Return the rounds survived, shape (m,)."""
-        first, left, survived = _FirstPlaces(orders, m), np.ones(m, dtype=np.bool_), np.zeros(m)
+        left, survived = np.ones(m, dtype=np.bool_), np.zeros(m)
         while True:
-            shares = first.shares()
+            shares = _first_places(orders, m)
             last = left & (shares == shares[left].min())
             if np.array_equal(last, left):
                 return survived
-            first.leave_out(last)
+            orders = _without(orders, last)
             left &= ~last
             survived[left] += 1.0
