@@ -22,6 +22,7 @@ from rankbench.data.tables.kinds import (
     beside_of,
     check_roles,
     complete_shapes,
+    given_roles,
     roles_of,
     shapes_of,
     table_kind_of,
@@ -66,7 +67,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         raw = _named(raw)
         if told.format:
             return _as_format(raw, told)
-        roles = {role for role, names in told.columns.items() if any(names)}
+        roles = given_roles(told)
         if complete_shapes(roles, kinds):
             return _as_told(raw, told, kinds)
         if (kept := raw.kept or _kept(raw.path)) is not None:
@@ -143,7 +144,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
     shaped = {role for shape in shapes_of(kind) for role in shape}
     called = names_by_role(free, [role for role in roles_of(kind) if role not in told.columns])
     # A winner that is told beside a loser, or two sides, that are called so.
-    roles = {role for role, names in told.columns.items() if any(names)}
+    roles = given_roles(told)
     said, every = complete_shapes(roles, [kind]), complete_shapes({*roles, *called}, [kind])
     larger = any(set(one) < set(other) for _, one in said for _, other in every)
     if larger and (read := by_standard_names(raw, told, [kind])) is not None:
@@ -156,7 +157,11 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
 def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tuple[str, str]]]:
     """Return a table read by the one format that fits, and nearly fitting formats with the reason against each."""
     found, near = list[tuple[str, ReadTable]](), list[tuple[str, str]]()
+    there = {*raw.schema().names()}
     for name, entry in known_formats().items():
+        # Rows at a path, or below another header, have other columns.
+        if entry.reading.header == 1 and not entry.reading.rows and not there.issuperset(entry.needs):
+            continue
         try:
             table = _rows_of(raw, entry.reading)
         except InputError:  # there are no rows at its path

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -24,10 +23,13 @@ from rankbench.plugin.registry import FORMAT
 OF_NESTED = ("_row", "_folder", "_file")
 """Columns that rows of nested JSON have besides."""
 
+_OF_READING = ("rows", "header", "columns", "words", "where", "unless", "turned", "split")
+"""Keys of a format that are those of a reading."""
+
 QUESTIONS = frozenset(
     {
         *("code", "summary", "mirrored", "second-key", "twice", "third", "capitals", "number-form", "self", "index"),
-        *("blank", "alike", "header", "list", "walkover", "judge", "weight"),
+        *("blank", "alike", "header", "list", "walkover", "judge", "weight", "wide"),
     }
 )
 """Codes of questions about a table that is of a format; others say that it is of none."""
@@ -80,6 +82,8 @@ class KnownFormat(Record):
         Columns, or patterns, that are known and not read.
     refuse : str
         Advice, where such a file is known and not read.
+    reading : Reading
+        The meanings of its columns; the file has its keys beside the others.
     agree : dict of str to tuple of str
         Columns by role that must agree with the others in each row; then any other column is allowed.
     example, unlike : SampleFile
@@ -92,15 +96,8 @@ class KnownFormat(Record):
     verified: Literal["read", "code", "header", "none"]
     needs: tuple[str, ...]
     also: tuple[str, ...] = ()
-    rows: str = ""
-    header: int = 1
     refuse: str = ""
-    columns: Names = Field(default_factory=dict)
-    words: Names = Field(default_factory=dict)
-    where: Names = Field(default_factory=dict)
-    unless: Names = Field(default_factory=dict)
-    turned: Names = Field(default_factory=dict)
-    split: dict[str, str] = Field(default_factory=dict)
+    reading: Reading
     agree: Names = Field(default_factory=dict)
     example: SampleFile | None = None
     unlike: SampleFile | None = None
@@ -118,39 +115,32 @@ class KnownFormat(Record):
             data = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise SpecError(f"{path}: not TOML: {error}") from error
-        for name in ("columns", "words", "where", "unless", "turned", "agree"):
-            if isinstance(data.get(name), Mapping):
-                data[name] = _many(data[name])
+        name = path.name.removesuffix(".toml").removesuffix(".format")
         try:
-            return cls(name=path.name.removesuffix(".toml").removesuffix(".format"), **data)
+            reading = Reading.from_toml({key: data.pop(key) for key in _OF_READING if key in data}, f"format {name}")
+            agree = Reading.from_toml({"columns": data.pop("agree", {})}, "").columns
+            found = cls(name=name, reading=reading, agree=agree, **data)
+        except (InputError, TypeError) as error:  # or a key that no file may have, as name
+            raise SpecError(f"{path}: {error}") from error
         except ValidationError as error:
             where, reason = first_problem(error)
             raise SpecError(f"{path}: {where}: {reason}") from error
-
-    @cached_property
-    def reading(self) -> Reading:
-        """The meanings of its columns."""
-        parts = {name: getattr(self, name) for name in Reading.model_fields if name in type(self).model_fields}
-        return Reading(**parts, format=self.name, source=f"format {self.name}", known=(*self.needs, *self.also))
+        reading = reading.model_copy(update={"format": name, "known": (*found.needs, *found.also)})
+        return found.model_copy(update={"reading": reading})
 
     @property
     def reads(self) -> str:
         """The columns that it reads, by role; or how to go on with such a file, if it is refused."""
         if self.refuse:
             return f"nothing: {self.refuse}"
-        roles = ", ".join(names_text({role: names}) for role, names in self.columns.items())
-        return f"{roles}; rows at {self.rows}" if self.rows else roles
+        roles = ", ".join(names_text({role: names}) for role, names in self.reading.columns.items())
+        return f"{roles}; rows at {self.reading.rows}" if self.reading.rows else roles
 
     def unknown(self, raw: RawTable) -> list[str]:
         """Return the columns that it does not know; the index that pandas writes, without a name, is no matter."""
-        known = (*self.needs, *self.also, *(OF_NESTED if self.rows else ()))
+        known = (*self.needs, *self.also, *(OF_NESTED if self.reading.rows else ()))
         names = raw.schema().names()
         return [name for name in names if name.strip() and not any(fits(name, one) for one in known)]
-
-
-def _many(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table with single texts as lists of one."""
-    return {key: (text,) if isinstance(text, str) else text for key, text in table.items()}
 
 
 def known_formats() -> dict[str, KnownFormat]:

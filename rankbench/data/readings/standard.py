@@ -45,7 +45,7 @@ def are_known(names: Collection[str]) -> bool:
     for kind in kinds:
         if complete_shapes(names_by_role(names, roles_of(kind)), [kind]):
             return True
-    return any(set(entry.needs) <= set(names) for entry in known_formats().values() if not entry.rows)
+    return any(set(entry.needs) <= set(names) for entry in known_formats().values() if not entry.reading.rows)
 
 
 def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> tuple[TableKind, Reading] | None:

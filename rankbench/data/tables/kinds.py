@@ -82,6 +82,11 @@ def complete_shapes(roles: Collection[str], kinds: Collection[TableKind]) -> lis
     return [(kind, shape) for kind, shape in found if not any(set(shape) < set(other) for _, other in found)]
 
 
+def given_roles(reading: Reading) -> set[str]:
+    """Return the roles that have a column, or a value."""
+    return {role for role, names in reading.columns.items() if any(names)}
+
+
 def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) -> TableKind:
     """Return the kind of table of a reading.
 
@@ -93,7 +98,7 @@ def table_kind_of(reading: Reading, kinds: Collection[TableKind] | None = None) 
         Its roles make no table, or one of them is not read beside the others.
     """
     of = table_kinds() if kinds is None else kinds
-    roles = {role for role, names in reading.columns.items() if any(names)}
+    roles = given_roles(reading)
     found = complete_shapes(roles, of)
     if not found:
         raise _incomplete(reading, of)
@@ -116,7 +121,9 @@ def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None
         See `TableKind.read`.
     """
     kind, frame = table_kind_of(reading, kinds), raw.frame
-    for role, names in reading.without(*SEVERAL, *NO_COLUMNS).columns.items():
+    for role, names in reading.columns.items():
+        if role in SEVERAL | NO_COLUMNS:
+            continue
         if lacking := [name for name in names if name in raw.lacking]:
             without = f"give other files, or read all without it: {option('columns', f'{role}=')}"
             what = f"the file has no column {lacking[0]!r}, the {role} of others"
@@ -149,7 +156,7 @@ def _once(raw: RawTable, columns: Sequence[str]) -> tuple[RawTable, list[str]]:
 
 def _incomplete(reading: Reading, kinds: Collection[TableKind]) -> Unread:
     """Return the question about roles that are missing beside the given ones."""
-    roles = {role for role, names in reading.columns.items() if any(names)}
+    roles = given_roles(reading)
     every = [(kind, shape) for kind in kinds for shape in shapes_of(kind)]
     if not roles - NO_COLUMNS:
         return Unread(
