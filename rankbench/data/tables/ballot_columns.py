@@ -12,19 +12,17 @@ import polars as pl
 from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
     cell_at,
-    chosen_rows,
     first_row,
     form_of,
     missing_number,
     number_of,
+    read_rows,
     refuse_first,
-    refuse_lists,
     refuse_no_numbers,
     says,
     text_of,
     times_of,
     whole_names,
-    with_joined,
 )
 from rankbench.data.tables.codes import refuse_code, refuse_odd_time
 from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
@@ -79,14 +77,10 @@ def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
     InputError
         A column is not there, or holds lists where names must stand.
     """
-    schema = raw.schema()
-    with raw.located():
-        applied = _in_order(reading.expanded(schema.names()), reading)
-        refuse_lists(raw, applied.without("ranking", "candidates").read())
-        rows = chosen_rows(raw, applied)
-        frame, joined = with_joined(rows.frame, applied)
-    flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
-    return BallotSource(replace(rows, frame=frame), joined, applied, reading, applied.unread(flat))
+    rows, *readings = read_rows(raw, reading, ("ranking", "candidates"))
+    joined, applied = (_in_order(one, reading) for one in readings)
+    flat = [name for name, dtype in raw.schema().items() if not dtype.is_nested() and dtype != pl.Binary]
+    return BallotSource(rows, joined, applied, reading, applied.unread(flat))
 
 
 def _in_order(applied: Reading, given: Reading) -> Reading:

@@ -23,6 +23,7 @@ from rankbench.data.tables.ballot_columns import (
 )
 from rankbench.data.tables.cells import (
     ROW,
+    different,
     first_row,
     is_nothing,
     number_of,
@@ -235,8 +236,7 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
     frame = frame.with_columns(pl.concat_list(cells).list.drop_nulls().alias("\0named"))
     frame = frame.with_columns(pl.col("\0named").list.unique(maintain_order=True).alias("\0ranking"))
     source = replace(source, raw=(raw := replace(raw, frame=frame)))
-    every = pl.concat([raw.frame.select(item=pl.col(cell)).unique() for cell in cells]).unique().drop_nulls()
-    found = raw.collect(every)["item"].sort().to_list()
+    found = different(raw, map(pl.col, cells))
     refuse_alike(found, reading, raw, ranks[0])
     if found and all(re.fullmatch(r"-?\d+", item) for item in found):
         _refuse_numbers(source, ranks)

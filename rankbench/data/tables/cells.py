@@ -184,6 +184,12 @@ def refuse_first(raw: RawTable, cases: Mapping[str, pl.Expr], error: Callable[[s
         raise raw.at(found[0], error(cell_at(raw, *found), found[1]))
 
 
+def different(raw: RawTable, texts: Iterable[pl.Expr]) -> list[str]:
+    """Return the different texts of some columns, sorted, without missing ones."""
+    found = pl.concat([raw.frame.select(item=text).unique() for text in texts])
+    return raw.collect(found.unique().drop_nulls())["item"].sort().to_list()
+
+
 def cell_at(raw: RawTable, row: int, name: str) -> str:
     """Return a cell as text."""
     return str(raw.collect(raw.frame.slice(row, 1).select(text_of(name))).item())
@@ -225,6 +231,24 @@ def chosen_rows(raw: RawTable, reading: Reading) -> RawTable:
                 raise InputError(f"there is no column {name!r} to choose rows by{nearest(name, names)}", column=name)
             kept.append(says(text_of(name), words) if wanted else ~says(text_of(name), words))
     return only_rows(raw, pl.all_horizontal(kept)) if kept else raw
+
+
+def read_rows(raw: RawTable, reading: Reading, lists: Sequence[str] = ()) -> tuple[RawTable, Reading, Reading]:
+    """Return the rows that a reading reads, the reading with one column for each key, and in the file's columns.
+
+    Columns of roles other than `lists` hold single values.
+
+    Raises
+    ------
+    InputError
+        A column is not there, or holds lists where single values must stand.
+    """
+    with raw.located():
+        applied = reading.expanded(raw.schema().names())
+        refuse_lists(raw, applied.without(*lists).read())
+        rows = chosen_rows(raw, applied)
+        frame, joined = with_joined(rows.frame, applied)
+    return replace(rows, frame=frame), joined, applied
 
 
 def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr], list[str]]:

@@ -22,7 +22,7 @@ from rankbench.data.tables.covariates import (
 from rankbench.data.tables.doubts import blank_cell
 from rankbench.data.tables.read_votes import read_votes
 from rankbench.data.tables.schemas import GAMES, LEFT_OUT, REST, SHARE, comparisons_schema
-from rankbench.data.tables.times import TimeReading, checked_times, time_reading
+from rankbench.data.tables.times import TimeReading, checked_times, time_of
 from rankbench.data.tables.vote_outcomes import OUTCOMES
 from rankbench.errors import InputError, option
 from rankbench.interfaces.reading import Reading
@@ -83,11 +83,8 @@ class ComparisonTable(TableKind):
         schema = comparisons_schema(raw.schema(), covariate_terms(raw.roles))
         if "count" in schema and not self._many(raw, schema):
             schema = pl.Schema({name: dtype for name, dtype in schema.items() if name != "count"})
-        if "time" not in schema:
-            return partial(ComparisonsCheck, raw, schema, None)
-        with raw.located(raw.roles.get("time", "time")):
-            times = time_reading(raw.frame, "time")
-        schema["time"] = times.dtype
+        if (times := time_of(raw)) is not None:
+            schema["time"] = times.dtype
         return partial(ComparisonsCheck, raw, schema, times)
 
     @staticmethod

@@ -17,6 +17,7 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.ballot_columns import BallotSource, ballot_source, beside_columns, items_text
 from rankbench.data.tables.cells import (
     ROW,
+    different,
     name_of,
     only_rows,
     refuse_first,
@@ -66,7 +67,7 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
     _refuse_same(raw, names, reading)
     if reading.one("self") == "drop":
         raw = only_rows(raw, ~_same(names))
-    named = _items(raw, names)
+    named = different(raw, names.values())
     refuse_alike(named, reading, raw, items[0])
     refuse_third(raw, items, named, source.applied)
     source = replace(source, raw=raw)
@@ -92,12 +93,6 @@ def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) 
         column=next(iter(names)),
     )
     refuse_first(raw, {next(iter(names)): _same(names)}, lambda *_: asked)
-
-
-def _items(raw: RawTable, names: Mapping[str, pl.Expr]) -> list[str]:
-    """Return the names of the items, sorted."""
-    parts = [raw.frame.select(item=text).unique() for text in names.values()]
-    return raw.collect(pl.concat(parts).unique())["item"].sort().to_list()
 
 
 def _own_words(columns: Sequence[str]) -> dict[str, str]:

@@ -15,12 +15,11 @@ import polars as pl
 
 from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
-    chosen_rows,
+    different,
     number_of,
-    refuse_lists,
+    read_rows,
     text_of,
     whole_names,
-    with_joined,
     without_missing,
 )
 from rankbench.data.tables.codes import refuse_code
@@ -49,15 +48,14 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
     Unread
         A cell may say nothing, or a number may be a code.
     """
-    raw, reading, applied = _chosen(raw, reading, (*_NEEDED, "query"))
+    raw, reading, applied = read_rows(raw, reading)
     roles, notes = {role: name for role in (*_NEEDED, "query") if (name := reading.one(role))}, list[str]()
     refuse_blanks(raw, roles.values(), reading)
     raw = without_missing(raw, roles.values(), reading.words.get("missing", ()), notes)
     for name in (roles["position"], roles["clicked"]):
         refuse_code(raw, {name: number_of(text_of(name))}, reading)
     raw = _with_names(raw, [roles[role] for role in ("session", "query", "doc") if role in roles], notes)
-    docs = raw.collect(raw.frame.select(roles["doc"]).unique()).to_series().drop_nulls().sort()
-    refuse_alike(docs.to_list(), reading, raw, roles["doc"])
+    refuse_alike(different(raw, [pl.col(roles["doc"])]), reading, raw, roles["doc"])
     lists, facts = _shown_lists(raw, roles)
     count = raw.collect(lists.frame.select(pl.len())).item()
     counts = {"shown": facts["rows"], "clicked": facts["clicks"], "lists": count}
@@ -65,18 +63,6 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
     line = f"{roles['session']}, {first}, {roles['doc']}, clicked {facts['clicks']:,} of {facts['rows']:,}"
     notes += _click_notes(facts)
     return ReadTable(lists, applied, (line, count_text(count, "list")), counts, tuple(notes))
-
-
-def _chosen(raw: RawTable, reading: Reading, flat: Iterable[str]) -> tuple[RawTable, Reading, Reading]:
-    """Return the rows that a reading reads, the reading with one column for each key, and in the file's columns.
-
-    Columns of roles that are `flat` hold single values.
-    """
-    with raw.located():
-        applied = reading.expanded(raw.schema().names())
-        refuse_lists(raw, [name for role in flat for name in applied.all(role)])
-        frame, joined = with_joined(raw.frame, applied)
-        return chosen_rows(replace(raw, frame=frame), applied), joined, applied
 
 
 def _with_names(raw: RawTable, columns: Iterable[str], notes: list[str]) -> RawTable:
@@ -102,7 +88,7 @@ def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
     InputError
         A column is not there.
     """
-    raw, reading, applied = _chosen(raw, reading, ("session", "query", "part"))
+    raw, reading, applied = read_rows(raw, reading, ("shown", "clicked"))
     roles = {role: name for role in ("session", "shown", "clicked", "query", "part") if (name := reading.one(role))}
     ids, notes = [roles[role] for role in ("session", "query") if role in roles], list[str]()
     refuse_blanks(raw, ids, reading)

@@ -104,14 +104,10 @@ class MeasurementsCheck(TableCheck):
         keys = pl.concat(self.keys)
         again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
         for row in again.arg_true().head(1):
-            path, number = self.raw.place(row + 1)
             what = ", ".join(f"{_WORD[name]} {short_repr(keys[name][row])}" for name in keys.columns)
-            raise InputError(
-                f"{what}: another row has the same; remove one, keep rows of one metric or setting "
-                f"({option('where')}), or say which column numbers repetitions ({option('columns', 'seed=NAME')})",
-                path=path,
-                row=number,
-            )
+            how = f"({option('where')}), or say which column numbers repetitions ({option('columns', 'seed=NAME')})"
+            same = "another row has the same; remove one, keep rows of one metric or setting"
+            raise self.raw.at(row, InputError(f"{what}: {same} {how}"))
 
     def _own(self, frame: pl.DataFrame, name: str) -> pl.Series:
         """Return a column under its name in the file, for errors."""

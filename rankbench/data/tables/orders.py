@@ -15,7 +15,7 @@ from rankbench.core.text import short_repr
 from rankbench.data.tables.ballot_columns import BESIDE, KEYS
 from rankbench.data.tables.ballot_forms import read_ballots
 from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING, orders_schema
-from rankbench.data.tables.times import TimeReading, checked_times, time_reading
+from rankbench.data.tables.times import TimeReading, checked_times, time_of
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.row_weights import votes_counted
@@ -77,11 +77,8 @@ class OrderTable(TableKind):
         if "count" in (columns := raw.schema()):
             with raw.located(raw.roles.get("count", "count")):
                 votes_counted(raw.frame, SAYS_NOTHING, "ballots")
-        if "time" not in columns:
-            return partial(OrdersCheck, raw, orders_schema(columns))
-        with raw.located(raw.roles.get("time", "time")):
-            times = time_reading(raw.frame, "time")
-        return partial(OrdersCheck, raw, orders_schema(columns, times.dtype), times)
+        times = time_of(raw)
+        return partial(OrdersCheck, raw, orders_schema(columns, times.dtype if times else None), times)
 
 
 _NAMES = pl.List(pl.String())

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError, option
-from rankbench.interfaces.table_check import TableCheck
+from rankbench.interfaces.table_check import RawTable, TableCheck
 
 _QUOTED = 100
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
@@ -134,6 +134,14 @@ def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
     hours, minutes = (whole.field(field).cast(pl.Int64).fill_null(0) for field in ("10", "11"))
     ahead = pl.duration(hours=hours, minutes=minutes, time_unit="us")
     return pl.when(whole.field("9") == "-").then(moment + ahead).otherwise(moment - ahead).dt.replace_time_zone("UTC")
+
+
+def time_of(raw: RawTable) -> TimeReading | None:
+    """Return the reading of a table's column ``time``, or None without one; see `time_reading`."""
+    if "time" not in raw.schema():
+        return None
+    with raw.located(raw.roles.get("time", "time")):
+        return time_reading(raw.frame, "time")
 
 
 def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
