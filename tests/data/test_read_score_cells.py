@@ -274,6 +274,14 @@ def test_a_sum_of_two_is_found_wherever_these_stand(shape: tuple[int, int, int, 
     assert (order[found.at], {*order[[*found.others]]}, found.how) == (n, {one, other}, "sum")
 
 
+def test_scores_of_one_system_have_no_scale() -> None:
+    one = {"system": ["a"] * 3, "task": ["t", "u", "v"], "score": [0.5, 0.25, 900.0]}
+    assert scores(read(one, "system=system,task=task,score=score")).tasks == ["t", "u", "v"]
+    two = {name: [*cells, *cells] for name, cells in one.items()} | {"system": [*"aaabbb"]}
+    with pytest.raises(Unread, match=r"reach 900, and all others 0\.5"):
+        read(two, "system=system,task=task,score=score")
+
+
 @pytest.mark.parametrize(("n", "m"), [(4, 3), (6, 4), (12, 8)])
 def test_counts_are_seldom_sums_by_chance(n: int, m: int) -> None:
     rng = np.random.default_rng(n)

@@ -85,7 +85,7 @@ def refuse_scale(reading: Reading, scores: TaskScores, *, rows: bool) -> None:
     """
     largest = np.nan_to_num(np.abs(scores.values)).max(axis=(0, 2), initial=0.0)
     size = np.sort(largest[largest > 0])
-    if len(size) < 2 or scores.all_less:
+    if len(size) < 2 or len(scores.systems) < 2 or scores.all_less:
         return
     # Of two tasks alone either may be the odd one: 0.5 and 20 are percentages, too.
     bound = np.select([(size <= 1) & (len(size) > 2), size <= _BOUND], [1.0, _BOUND], np.inf)
