@@ -132,10 +132,17 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unr
         why = one_side or _one_score(votes, rows, item)
     else:
         why = ""
-    if not (why := why or _at_once(votes, whole, item)):
+    beside = [name for name, dtype in raw.schema().items() if is_flat(dtype) and name not in (*votes.sides, LEAD, OUT)]
+    if not why and whole is not rows:  # the first rows are read once
+        whole = raw.collect(whole.select(_ONE, _OTHER, _SIGN, *beside)).lazy()
+    if not (why := why or _at_once(votes, whole, beside, item)):
         names = each["item"].to_list()
         for item, count in losers.select("item", "len").reverse().head(_CANDIDATES).rows():  # noqa: B007
-            if why := "" if is_kept(votes.reading, item) else _odd_name(names, item) or _marked(votes, whole, item):
+            if (
+                why := ""
+                if is_kept(votes.reading, item)
+                else _odd_name(names, item) or _marked(votes, whole, beside, item)
+            ):
                 break
         else:
             return None
@@ -163,10 +170,8 @@ def _one_score(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
     return f"all with {own['score'][0]} in {listed(names)}" if seldom else ""
 
 
-def _at_once(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
+def _at_once(votes: VoteSource, rows: pl.LazyFrame, names: Sequence[str], item: str) -> str:
     """Return a text if an item alone has several games in rows of one round: a column's value that many rows share."""
-    schema = votes.raw.schema()
-    names = [name for name, dtype in schema.items() if not dtype.is_nested() and name not in (*votes.sides, LEAD, OUT)]
     for name in names:
         pair = pl.concat_list(_ONE, _OTHER)
         games = rows.select(round=text_of(name), item=pair).explode("item").group_by("round", "item").len()
@@ -196,15 +201,14 @@ def _form(name: str) -> tuple[bool, ...]:
     return tuple(any(map(kind, name)) for kind in (str.isupper, str.islower, str.isdigit, str.isspace))
 
 
-def _marked(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
+def _marked(votes: VoteSource, rows: pl.LazyFrame, names: Sequence[str], item: str) -> str:
     """Return a text if a column has one text, or none, in all games of an item, and in these alone.
 
     It is no text of the item, as a country is, if other items have several, or all are empty. A rank may stay the same.
     """
-    schema, mine = votes.raw.schema(), (pl.col(_ONE) == item) | (pl.col(_OTHER) == item)
-    known = {*votes.sides, LEAD, OUT, *(votes.reading.one(role) for role in ("judge", "query", "time"))}
+    mine = (pl.col(_ONE) == item) | (pl.col(_OTHER) == item)
     lost = pl.when(pl.col(_SIGN) >= 0).then(_OTHER).otherwise(_ONE)
-    columns = [name for name, dtype in schema.items() if is_flat(dtype) and name not in known]
+    columns = [name for name in names if name not in {votes.reading.one(role) for role in ("judge", "query", "time")}]
     texts = [text_of(name) for name in columns]
     firsts = [x.filter(mine).first() for x in texts]
     alone = [
