@@ -143,4 +143,4 @@ def test_every_form_of_the_answer_has_the_difference(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, [*command, "--out", str(page)]).exit_code == 0
     assert "a is better than b" in page.read_text()
     done = CliRunner().invoke(main, [*command, "--scale", "elo"])
-    assert (done.exit_code, "leave --effects" in str(done.output)) == (2, True)
+    assert (done.exit_code, "leave --scale out" in str(done.output)) == (2, True)
