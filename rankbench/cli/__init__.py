@@ -100,8 +100,11 @@ def _answered() -> None:
 
 GROUP = "rankbench.commands"
 
-_WRITTEN = {"reading": "file-format", "extra": "with", "parameters": "set", "margin": "worse-by"}
-"""Options whose keywords have other names."""
+_WRITTEN = {
+    "reading": "file-format", "extra": "with", "parameters": "set", "margin": "worse-by", "methods": "method",
+    "alpha": "false-alarms",
+}  # fmt: skip
+"""Options whose keywords have other names, as their questions declare them: nothing is imported for it."""
 
 
 class Subcommand(NamedTuple):

@@ -14,6 +14,7 @@ import pytest
 import rankbench
 from rankbench.audits.commands import audit
 from rankbench.audits.question import AuditQuestion
+from rankbench.cli import option_text
 from rankbench.cli.aggregate import AggregateQuestion, RankQuestion, aggregate, rank
 from rankbench.cli.run import LogRunQuestion, run
 from rankbench.core.question import Offered, QuestionRecord
@@ -67,6 +68,7 @@ def test_an_option_of_the_command_is_a_field(command: click.Command, question: t
     field = question.model_fields[name]
     (option,) = [one for one in command.params if one.name == name]
     assert isinstance(option, click.Option)
+    assert option_text(name) in option.opts
     assert option.help == re.sub("`(.*?)`", r"--\1", " ".join((field.description or "").split()))
     assert option.help or name == "executor"
     with click.Context(command) as context:
