@@ -32,14 +32,11 @@ class Aggregation:
     Attributes
     ----------
     table : DataFrame
-        ``item, score, rank_low, rank_high, may_be_first, lower, upper, scale, votes, wins``, before them ``query``
-        where it was asked for; sorted by query, scale and score. Scores of different scales (from 1, the largest)
-        cannot be compared. Without intervals ``lower``, ``upper`` and ``may_be_first`` are null, and ranks are places
-        by score. With intervals ends are null for items that too few votes are about, which may hold any place; the
-        first item of a scale is at 95% one of those that may be first. ``votes`` is the weight of the votes that an
-        item was in (of the ballots that name it; how often it was shown), ``wins`` of those that it won, a tie being
-        half a win (that put it first; how often it was clicked). Rules of social choice have also ``winner``, whether
-        the rule elects the item.
+        A row an item, sorted by query, scale and score, with the columns of docs/reference/files-and-columns.md: the
+        first is ``query`` where it was asked for; ranks, votes and wins have these names in all logs. Without intervals
+        ``lower``, ``upper`` and ``may_be_first`` are null, and ranks are places by score. With intervals ends are null
+        for items that too few votes are about, which may hold any place; the first item of a scale is at 95% one of
+        those that may be first.
     method : str
         Canonical spec.
     notes : tuple of str
