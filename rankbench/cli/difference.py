@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankbench.cli.headlines import decimal_text, decimals_of
-from rankbench.cli.rankings import interval_cell
+from rankbench.cli.rankings import interval_cell, record_of
 from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, sentence, significant
 from rankbench.ranking.aggregate import Aggregation
@@ -32,14 +32,7 @@ def between_answer(found: Aggregation) -> Answer:
     said = f"Difference: {item} less {other}{unit}, by {found.method}."
     columns = [*first, "difference", "95% interval", "p", "votes", "more votes", *["in words"] * bool(first)]
     return Answer(
-        lambda: {
-            "method": found.method,
-            "data": {"sha256": found.sha256(), "n": found.facts["n"]},
-            "intervals": found.facts["intervals"],
-            "units": {"score": found.facts["unit"] or None},
-            "between": [row | {"words": text} for row, text in zip(rows, words, strict=True)],
-            "notes": list(found.notes),
-        },
+        lambda: record_of(found, intervals=found.facts["intervals"], between=_with_words(rows, words)),
         between_headline(rows, words, found.facts["by"]),
         [Table(columns, cells, (0, len(columns) - 1) if first else ())],
         footnotes=[said],
@@ -72,12 +65,16 @@ def systems_difference_answer(found: ScoreRanking) -> Answer:
     )
     columns = ["method", "difference", "95% interval", "p", "tasks", "more tasks", "in words"]
     return Answer(
-        lambda: found.as_dict() | {"between": [row | {"words": text} for row, text in zip(rows, words, strict=True)]},
+        lambda: found.as_dict() | {"between": _with_words(rows, words)},
         sentence(f"{words[0]}, by {rows[0]['method']}"),
         [Table(columns, cells, (0, len(columns) - 1))],
         footnotes=[f"Difference: {rows[0]['system']} less {rows[0]['other']}."],
         frame=found.between,
     ).noted(found.notes)
+
+
+def _with_words(rows: list[dict[str, Any]], words: list[str]) -> list[dict[str, Any]]:
+    return [row | {"words": text} for row, text in zip(rows, words, strict=True)]
 
 
 def _difference_cells(row: dict[str, Any], what: str, decimals: int) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -55,7 +54,7 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
     found = first_items(ranked, top)
     tables = [_ranking_table(found)]
     return Answer(
-        lambda: _ranking_record(found, found.sha256()),
+        lambda: record_of(found, intervals=_intervals_record(found), items=_honest(found).to_dicts()),
         ranking_headline(ranked),
         tables if found.effects is None else [*tables, _effects_table(found)],
         footnotes=[*more_text(found.table.height, ranked.table.height), *footnotes_of(found)],
@@ -102,25 +101,29 @@ def _honest(found: Aggregation) -> pl.DataFrame:
     return table.rename({name: name.replace("rank_", "place_") for name in table.columns})
 
 
-def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
+def record_of(found: Aggregation | ScoresOverTime, **own: object) -> dict[str, object]:
+    """Return an answer on a log for JSON: the facts that every form has, with those of one form."""
     facts = found.facts
-    intervals = None
-    if facts["intervals"]:
-        intervals = {
-            "kind": facts["intervals"], "over": facts["sampled"], "level": 0.95, "scores": "each alone",
-            "ranks": "all together", "resamples": facts["resamples"], "seed": facts["seed"],
-        }  # fmt: skip
     return {
         "method": found.method,
-        "data": {"sha256": sha256, "n": facts["n"]},
+        "data": {"sha256": found.sha256(), "n": facts["n"]},
         "seed": facts["seed"],
-        "intervals": intervals,
-        "units": {"score": facts["unit"] or None, "votes": facts["votes"], "wins": facts["wins"]},
-        **({"pool": facts["pool"]} if "pool" in facts else {}),
-        **({"filter": facts["filter"]} if "filter" in facts else {}),
+        "units": {"score": facts["unit"] or None} | {name: facts[name] for name in ("votes", "wins") if name in facts},
+        **{name: facts[name] for name in ("pool", "filter") if name in facts},
         "notes": list(found.notes),
-        "items": _honest(found).to_dicts(),
-    } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})
+        **own,
+        **({} if found.effects is None else {"effects": found.effects.to_dicts()}),
+    }
+
+
+def _intervals_record(found: Aggregation) -> dict[str, object] | None:
+    facts = found.facts
+    if not facts["intervals"]:
+        return None
+    return {
+        "kind": facts["intervals"], "over": facts["sampled"], "level": 0.95, "scores": "each alone",
+        "ranks": "all together", "resamples": facts["resamples"], "seed": facts["seed"],
+    }  # fmt: skip
 
 
 def _ranking_table(found: Aggregation) -> Table:
@@ -163,9 +166,13 @@ def effects_answer(found: Aggregation) -> Answer:
     """Return the effects of covariates alone."""
     if found.effects is None:
         raise TypeError("a ranking without covariates has no effects")
-    record = {"method": found.method, "effects": found.effects.to_dicts()}
-    answer = Answer(record, effects_headline(found.effects), [_effects_table(found)], [f"Effects by {found.method}."])
-    return replace(answer, frame=found.effects).noted(found.notes)
+    return Answer(
+        lambda: record_of(found),
+        effects_headline(found.effects),
+        [_effects_table(found)],
+        [f"Effects by {found.method}."],
+        frame=found.effects,
+    ).noted(found.notes)
 
 
 def _effects_table(found: Aggregation | ScoresOverTime) -> Table:
@@ -247,7 +254,7 @@ def _unlike(name: str, others: list[str]) -> str:
     return name
 
 
-def _across_record(found: Aggregation, across: RankingsAcross) -> dict[str, Any]:
+def _across_record(found: Aggregation, across: RankingsAcross) -> dict[str, object]:
     rows, place = [], _place(found)
     for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
         there = {
@@ -257,13 +264,8 @@ def _across_record(found: Aggregation, across: RankingsAcross) -> dict[str, Any]
         }
         rows.append({"item": item, "categories": there})
     judged = zip(across.categories, across.judged.tolist(), strict=True)
-    return {
-        "method": found.method,
-        "intervals": found.facts["intervals"],
-        "categories": [{"name": name, "votes": votes} for name, votes in judged],
-        "items": rows,
-        "notes": list(found.notes),
-    }
+    categories = [{"name": name, "votes": votes} for name, votes in judged]
+    return record_of(found, intervals=found.facts["intervals"], categories=categories, items=rows)
 
 
 def matrix_answer(found: Aggregation, top: int | None) -> Answer:
@@ -275,7 +277,7 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
     cells = ([item, *("—" if share is None else f"{share:.2f}" for share in by_item[item].values())] for item in items)
     columns = [pl.Series(item, [row[at] for row in values], pl.Float64) for at, item in enumerate(items)]
     return Answer(
-        {"share_of_wins": by_item},
+        lambda: record_of(found, share_of_wins=by_item),
         matrix_headline(counts, items[0]),
         [Table(["", *items], cells, (0,), "Share of wins", shaded=True)],
         footnotes=["Share of wins of the row against the column, a tie being half of one; —: never compared."],
@@ -336,20 +338,7 @@ def history_answer(found: ScoresOverTime, top: int | None) -> Answer:
     """Return current scores and changes; CSV and Parquet have a row for each time and item."""
     now, facts = found.now.head(top or found.now.height), found.facts
     table = found.table.join(now.select("item"), on="item", how="semi", maintain_order="left")
-
-    def record() -> dict[str, Any]:
-        return {
-            "method": found.method,
-            "data": {"sha256": found.sha256(), "n": facts["n"]},
-            "seed": facts["seed"],
-            "time": {name: facts[name] for name in ("time_unit", "times", "then", "now")},
-            "grid": facts["grid"],
-            "units": {"score": facts["unit"] or None},
-            "notes": list(found.notes),
-            "items": now.to_dicts(),
-            "over_time": table.to_dicts(),
-        } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})
-
+    times = {name: facts[name] for name in ("time_unit", "times", "then", "now")}
     columns = ["rank", "item", "score", "95% band", f"change since {facts['then']}", "95%, all together"]
     columns += ["changed", "last", "votes"]
     rows = now.to_dicts()
@@ -357,7 +346,7 @@ def history_answer(found: ScoresOverTime, top: int | None) -> Answer:
     shown = Table(columns, [_now_cells(row, decimals) for row in rows], (1,))
     first = "* may be first now. Ranks hold together, bands each alone (95%)."
     return Answer(
-        record,
+        lambda: record_of(found, time=times, grid=facts["grid"], items=now.to_dicts(), over_time=table.to_dicts()),
         history_headline(found),
         [shown] if found.effects is None else [shown, _effects_table(found)],
         footnotes=[*more_text(now.height, found.now.height), first, f"Score: {found.method}, {facts['unit']}."],
