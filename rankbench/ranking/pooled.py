@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,26 +33,9 @@ _MOST_MATRICES = 200_000_000
 _LEVEL = 0.05
 
 
-class CategoryRankings(NamedTuple):
-    """Rankings of categories.
-
-    Attributes
-    ----------
-    names : list of str
-        Of the categories.
-    rankings : list of ItemRanking
-    notes : list of str
-    facts : dict
-        ``pool`` and ``by_judge``, as `rankbench.ranking.aggregate.Aggregation` has them.
-    """
-
-    names: list[str]
-    rankings: list[ItemRanking]
-    notes: list[str]
-    facts: dict[str, Any]
-
-
-def category_rankings(source: OpenedLog, aggregator: Aggregator, *, column: str, seed: int) -> CategoryRankings:
+def category_rankings(
+    source: OpenedLog, aggregator: Aggregator, *, column: str, seed: int
+) -> tuple[dict[str, ItemRanking], dict[str, Any], list[str]]:
     """Rank categories by scores that are shrunk toward common ones.
 
     Parameters
@@ -64,6 +47,14 @@ def category_rankings(source: OpenedLog, aggregator: Aggregator, *, column: str,
     column : str
         Name of the category.
     seed : int
+
+    Returns
+    -------
+    rankings : dict of str to ItemRanking
+        By category.
+    facts : dict
+        ``pool`` and ``by_judge``, as `rankbench.ranking.aggregate.Aggregation` has them.
+    notes : list of str
 
     Raises
     ------
@@ -87,8 +78,10 @@ def category_rankings(source: OpenedLog, aggregator: Aggregator, *, column: str,
         return pooled_rankings(log, aggregator, column, seed)
 
 
-def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) -> CategoryRankings:
-    """Rank categories by scores that are shrunk toward common ones.
+def pooled_rankings(
+    log: Votes, aggregator: Aggregator, column: str, seed: int
+) -> tuple[dict[str, ItemRanking], dict[str, Any], list[str]]:
+    """Rank categories by scores that are shrunk toward common ones: see `category_rankings`.
 
     Raises
     ------
@@ -118,7 +111,7 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
     facts["sampled"] = whole.noun
     notes = [*_words(variance, tested, column, log), *sample.notes, *sampling_notes(whole, few)]
     rankings = [_ranking(log, sample, model, category, seed) for category in range(len(sample.names))]
-    return CategoryRankings(sample.names, rankings, notes, facts)
+    return dict(zip(sample.names, rankings, strict=True)), facts, notes
 
 
 def categories_matter(log: Votes, aggregator: Aggregator, seed: int) -> CategoryTest:

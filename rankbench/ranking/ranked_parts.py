@@ -104,15 +104,15 @@ class RankedParts:
         self.facts.setdefault("sampled", " or ".join(self.sampled) or None)
 
     def _pooled(self) -> pl.DataFrame:
-        shared = category_rankings(
+        by_name, facts, notes = category_rankings(
             self.log, self.fitted.aggregator, column=str(self.question.by), seed=self.question.seed
         )
-        self.notes += shared.notes
-        self.notes += dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))
-        n = sum(one.tallies.judgments for one in shared.rankings if one.tallies)
+        rankings = list(by_name.values())
+        self.notes += [*notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, rankings)))]
+        n = sum(one.tallies.judgments for one in rankings if one.tallies)
         self.facts |= {"intervals": "sandwich", "resamples": None, "n": n, "votes": "votes", "wins": "wins"}
-        self.facts |= shared.facts
-        return ranking_table(shared.rankings, shared.names)
+        self.facts |= facts
+        return ranking_table(rankings, list(by_name))
 
     def _whole(self) -> pl.DataFrame:
         ranking, more = self._ranked(self.log, pooled=True)

@@ -235,11 +235,11 @@ def test_pooled_intervals_of_graded_votes_cover() -> None:
         points = rng.beta(p * (1 / spread - 1), (1 - p) * (1 / spread - 1)).round(3)
         named = {"query_id": c, "left": a, "right": b}
         frame = pl.DataFrame(named).cast(pl.String).with_columns(points=points)
-        found = pooled_rankings(
+        rankings, facts, _ = pooled_rankings(
             category_votes(open_log(frame).judged().frame), BradleyTerry(penalty="firth"), "c", seed
         )
-        variances.append(found.facts["pool"]["variance"])
-        for name, ranking in zip(found.names, found.rankings, strict=True):
+        variances.append(facts["pool"]["variance"])
+        for name, ranking in rankings.items():
             truth = scores[int(name)][[int(item) for item in ranking.items]]
             truth = truth - truth.mean()
             inside.append(((ranking.lower <= truth) & (truth <= ranking.upper)).mean())

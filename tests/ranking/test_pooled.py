@@ -60,12 +60,12 @@ def covered(logs: int, sizes: list[int], variance: float, **more: Any) -> tuple[
     shorter = weaker(more.get("taste", 0.0))
     for seed in range(logs):
         frame, scores = log(seed, sizes, variance, **more)
-        found = pooled_rankings(category_votes(frame.lazy()), FIRTH, "c", seed)
-        for name, ranking in zip(found.names, found.rankings, strict=True):
+        rankings, facts, _ = pooled_rankings(category_votes(frame.lazy()), FIRTH, "c", seed)
+        for name, ranking in rankings.items():
             truth = shorter * scores[int(name)][[int(item) for item in ranking.items]]
             truth = truth - truth.mean()
             hits.append(((ranking.lower <= truth) & (truth <= ranking.upper)).mean())
-        pool = found.facts["pool"]
+        pool = facts["pool"]
         upper = np.inf if pool["upper"] is None else pool["upper"]
         df_units.append(pool["lower"] <= variance * shorter**2 <= upper)
     return float(np.mean(hits)), float(np.mean(df_units))
