@@ -283,8 +283,9 @@ def question_of(answer: str) -> Any:
 
 def asked_schema(answer: str) -> Schema:
     """Return the schema of ``asked``, of the question's fields."""
-    found = question_of(answer).model_json_schema()["properties"]
-    options = {name: _without_unions(one) for name, one in found.items()}
+    question = question_of(answer)
+    found = question.model_json_schema()["properties"]
+    options = {name: _without_unions(found[name]) for name in question().asked()}
     said = "options of the question, by their keywords in Python"
     return {"description": said, "type": "object", "properties": options, "required": [*options]}
 

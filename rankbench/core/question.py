@@ -31,6 +31,8 @@ class Offered:
         Value where the option stands without one.
     may_be_empty : bool
         An empty text has a meaning, and is no variable of the shell that is not set.
+    location : bool
+        It says where an answer is computed, which changes nothing of it: JSON leaves it out.
     """
 
     name: str = ""
@@ -38,6 +40,7 @@ class Offered:
     names: str = ""
     flag_value: str = ""
     may_be_empty: bool = False
+    location: bool = False
 
 
 class QuestionRecord(Record):
@@ -66,8 +69,12 @@ class QuestionRecord(Record):
             raise SpecError(f"{path}: {message}") from error
 
     def asked(self) -> dict[str, Any]:
-        """Return the value of every option, for JSON."""
-        return {name: _plain(getattr(self, name)) for name in type(self).model_fields}
+        """Return the value of every option that may change the answer, for JSON."""
+        return {
+            name: _plain(getattr(self, name))
+            for name, field in type(self).model_fields.items()
+            if not any(isinstance(one, Offered) and one.location for one in field.metadata)
+        }
 
     def given(self, *names: str) -> list[str]:
         """Return the options that differ from their defaults, of some."""

@@ -43,10 +43,10 @@ class RankingQuestion(LogQuestion):
     seed: Annotated[int, Field(ge=0), Offered()] = LOG_SEED
     """Seed of the resamples."""
 
-    executor: Annotated[Literal["local", "dask"], Offered()] = "local"
+    executor: Annotated[Literal["local", "dask"], Offered(location=True)] = "local"
     """Where votes are counted."""
 
-    address: Annotated[str, Offered()] = ""
+    address: Annotated[str, Offered(location=True)] = ""
     """Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786."""
 
     @model_validator(mode="after")

@@ -65,11 +65,11 @@ class RunQuestion(QuestionRecord):
     parameters: Annotated[str, Offered(name="set", metavar="PARAM=VALUE,..")] = ""
     """Parameters of protocols, as design=50,heldout=200, in every experiment whose protocol has them."""
 
-    workers: Annotated[int | None, Field(ge=1), Offered()] = None
+    workers: Annotated[int | None, Field(ge=1), Offered(location=True)] = None
     """Worker processes; default: one for each processor."""
 
-    executor: Annotated[Literal["local", "dask"], Offered()] = "local"
-    address: Annotated[str, Offered()] = ""
+    executor: Annotated[Literal["local", "dask"], Offered(location=True)] = "local"
+    address: Annotated[str, Offered(location=True)] = ""
     """Address of a Dask scheduler, as tcp://10.0.0.1:8786."""
 
     timeout: Annotated[float | None, Field(gt=0), Offered()] = None
