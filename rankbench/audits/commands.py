@@ -59,7 +59,7 @@ def audit_answer(found: Audit, log: str) -> Answer:
     return Answer(
         lambda: {**found.as_dict(), "data": {"sha256": found.sha256(), **found.data}},
         audit_headline(found),
-        [_faults(found)],
+        [table for table in [_faults(found)] if table.rows],
         footnotes=_other_probes(found),
         next=[shlex.join(["rankbench", "audit", shown_log(log), "--all"]), "--out audit.html"],
         details=[f"{found.method}, {_amounts(found)}", *probe_tables(found)],
@@ -108,7 +108,7 @@ def _faults(found: Audit) -> Table:
     fired = sum(probe.fires is True for probe in tested)
     finds = "finds" if len(tested) == 1 else "find"
     title = f"{fired} of {count_text(len(tested), 'test')} {finds} a fault (false alarms of all together: at most 5%)"
-    return Table(("", "probe", "finding", "option") if rows else (), rows, (0, 1, 2, 3), title)
+    return Table(("", "probe", "finding", "option"), rows, (0, 1, 2, 3), title if tested else "")
 
 
 def _p_text(probe: Probe) -> str:

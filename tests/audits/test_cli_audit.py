@@ -62,6 +62,19 @@ def test_json_has_facts_and_rows(rankbench, log) -> None:
     assert found["data"]["votes"] == 36
 
 
+def test_an_audit_without_tests_has_no_table_of_them(rankbench, tmp_path) -> None:
+    scores = tmp_path / "scores.csv"
+    cells = [
+        f"{system},task {t},{0.1 * place + (t * (place + 3) % 7) / 10:.2f}"
+        for t in range(12)
+        for place, system in enumerate(("ada", "bob", "cleo"))
+    ]
+    scores.write_text("\n".join(["system,task,score", *cells]))
+    shown = printed(rankbench, "audit", str(scores))
+    assert "really first?" in shown
+    assert "0 of 0 tests" not in shown
+
+
 @pytest.mark.full
 def test_a_page_tells_what_fires_and_keeps_names_from_being_markup(rankbench, log, tmp_path) -> None:
     table = pl.DataFrame({"item": ["c|d"] * 13, "share": [0.5] * 13, "more": [None] * 13})
