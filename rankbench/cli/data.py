@@ -136,8 +136,11 @@ def describe(table: str, keep_reading: bool, ask: bool, **options: Any) -> Answe
         ("left out", listed(left)),
         ("could be controlled for", offer),
     ]
-    rows = [*summary.lines, *(line for line in lines if line[1])]
-    return Answer(record, summary.headline(), [Table(("", ""), rows)]).noted(notes)
+    # The headline has the kind of table and the amounts; what is not there is said at once.
+    headline, none = summary.headline(), ", ".join(name for name, value in summary.lines if value == "none")
+    more = [(name, value) for name, value in summary.lines if f" {value} {name}" not in headline and value != "none"]
+    rows = [line for line in (*more, ("none", none), *lines) if line[0] != "table" and line[1]]
+    return Answer(record, headline, [Table(("", ""), rows)]).noted(notes)
 
 
 @data.command()

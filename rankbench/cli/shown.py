@@ -69,7 +69,7 @@ class Answer:
     """Answer of a subcommand, for people and for programs.
 
     People see, in this order: the headline, tables and footnotes on standard output, so that a pipe gets the answer
-    alone; then warnings, notes of the details and what to do next on standard error.
+    alone; then warnings, what to do next and notes of the details on standard error.
 
     Attributes
     ----------
@@ -190,7 +190,8 @@ def _print_first_screen(answer: Answer) -> None:
         _print(part)
     for line in answer.footnotes:
         say(visible_line(line))
-    below = answer.sentences() + [f"Next: {' | '.join(answer.next)}"] * bool(answer.next)
+    below = answer.sentences()
+    below[len(answer.warnings) : 0] = [f"Next: {' | '.join(answer.next)}"] * bool(answer.next)
     if below and answer.headline:
         say("", err=True)
     for line in below:

@@ -97,7 +97,17 @@ def test_the_first_screen_of_a_real_log_answers(folder: Path) -> None:
     assert lines[0].startswith(
         "GPT 4 has the highest score of 59 items, but 20 may be first: 8,931 votes of 124 judges"
     )
-    assert lines[-1].startswith("Next: rankbench audit llmfao | ")
+    assert [line[:5] for line in lines if line.startswith(("! ", "Next:", "note:"))] == ["! lef", "Next:", "note:"]
+
+
+def test_a_description_says_at_once_what_is_not_there(folder: Path) -> None:
+    lines = printed(folder, ["data", "describe", "llmfao"], 100).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 100
+    assert "none                     weights, Condorcet winner, position-biased judges, votes cast again," in lines
+    assert not any(line.startswith(("table ", "rows  ", "items ", "judges ")) for line in lines), (
+        "the headline has them"
+    )
 
 
 def test_numbers_and_places_are_whole(folder: Path) -> None:
