@@ -64,7 +64,7 @@ def first_screen(analysis: Analysis, kind: str, figures: Sequence[DrawnFigure]) 
     figures : sequence of DrawnFigure
     """
     section, record, overs = headline_section(analysis), analysis.record, over_logs(analysis.sections)
-    parts = list[Node]([Bullets(answer_over_logs(overs))] if overs else [])
+    parts = list[Node]()
     if section is not None and not overs:
         found = leaders_of(section)
         parts += _contenders(section, found, _results(analysis, section)) if found else []
@@ -73,10 +73,11 @@ def first_screen(analysis: Analysis, kind: str, figures: Sequence[DrawnFigure]) 
             words = markdown(one.figure.title or section.data.experiment.title)
             parts.append(Image(words, f"figures/{one.figure.file}.svg"))
     asked = " ".join(filter(None, (kind, markdown(sentence(record.asks)) if record.asks else "")))
-    answer = "" if overs else " ".join(answer_sentences(analysis)[:MOST_SENTENCES])
+    said = " ".join(answer_sentences(analysis)[:MOST_SENTENCES])
+    answer: list[Node] = [Bullets(answer_over_logs(overs))] if overs else [Paragraph(said)] * bool(said)
     claims = claims_counted(analysis) if any(one.answers for one in analysis.sections) else ""
     smaller = [Bullets(tuple(map(markdown, record.smaller)))] if record.smaller else []
-    return [*map(Paragraph, filter(None, (asked, answer, claims))), *smaller, *parts]
+    return [*[Paragraph(asked)] * bool(asked), *answer, *[Paragraph(claims)] * bool(claims), *smaller, *parts]
 
 
 def answer_sentences(analysis: Analysis) -> list[str]:

@@ -199,6 +199,11 @@ def test_the_answer_says_how_many_of_a_hundred_go_the_other_way(folder, over):
     assert "a coin 50.0" in said
 
 
+def test_the_page_answers_before_it_counts_claims(folder):
+    text = (folder / "run-1" / "leaderboard.md").read_text()
+    assert 0 < text.index("**Bradley-Terry** has the best mean") < text.index("**Do the claims hold?**")
+
+
 def test_a_figure_has_logs_down_and_a_panel_a_method(over):
     (drawn,) = figures_over_logs([over])
     (plots,) = drawn.drawing.plots
