@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankbench.core.spec import expand, parse
+from rankbench.core.spec import Spec, expand, parse
 from rankbench.core.text import count_text, first_of, interval_text, markdown, number
 from rankbench.interfaces.figure import Dot, Drawing, Plot
 from rankbench.interfaces.suite import Figure
@@ -133,15 +133,27 @@ def _failed(over: OverLogs, ranked: Sequence[str]) -> list[str]:
 
 
 def _at_ends(over: OverLogs) -> list[str]:
-    """Return a note on the share of runs in which a method's choice was an end of its grid."""
+    """Return a note on the share of runs in which a method's choice was an end of its grid, for each list of it."""
     said = []
     for label in over.labels:
         each = [runs for one in over.logs for matched in one.data.by_n if (runs := matched.runs(label))]
-        last = len(expand(parse(each[0].spec))) - 1
-        if last and (points := [runs.stored[done].info["point"] for runs in each for done in runs.done]):
-            said.append(f"{markdown(label)} {np.isin(points, (0, last)).mean():.0%}")
+        infos = [runs.stored[done].info for runs in each for done in runs.done]
+        points = [int(info["point"]) for info in infos if "point" in info]
+        shares = shares_at_ends(parse(each[0].spec), points) if points else {}
+        of = (f" ({name})" if len(shares) > 1 else "" for name in shares)
+        said += [f"{markdown(label)}{which} {share:.0%}" for which, share in zip(of, shares.values(), strict=True)]
     why = "Grids are searched within training folds; where a parameter changes little, any point may be chosen."
     return [f"{why} The end of a grid was chosen in this share of runs: {', '.join(said)}."] if said else []
+
+
+def shares_at_ends(spec: Spec, points: Sequence[int]) -> dict[str, float]:
+    """Return the share of points of a grid, by number, with the least or the largest value of each list of numbers."""
+    grid, shares = expand(spec), dict[str, float]()
+    for name, value in spec.params.items():
+        if isinstance(value, list) and len(value) > 1 and all(type(one) in (int, float) for one in value):
+            of_points = np.array([point.params[name] for point in grid], np.float64)
+            shares[name] = float(np.isin(of_points[points], (of_points.min(), of_points.max())).mean())
+    return shares
 
 
 def _by_log(over: OverLogs) -> list[Node]:

@@ -9,13 +9,14 @@ import pytest
 from scipy import stats
 
 import rankbench
+from rankbench.core.spec import parse
 from rankbench.data.cards import cards
 from rankbench.errors import SpecError
 from rankbench.interfaces.suite import Experiment, LogPlace
 from rankbench.reports.analysis import analyze
 from rankbench.reports.over_claims import answers_over
 from rankbench.reports.over_logs import over_logs
-from rankbench.reports.over_page import answer_over_logs, figures_over_logs, tables_over_logs
+from rankbench.reports.over_page import answer_over_logs, figures_over_logs, shares_at_ends, tables_over_logs
 from rankbench.store.published import open_results
 from rankbench.suites.suite_files import load_suite, on_each_log
 
@@ -155,6 +156,18 @@ def test_an_unknown_label_of_chance_is_refused(tmp_path):
 def test_ends_of_grids_are_told(over):
     """Both points of a grid of two are ends."""
     assert "The end of a grid was chosen in this share of runs: Bradley-Terry 100%." in str(tables_over_logs([over]))
+
+
+def test_ends_of_a_grid_of_several_lists_are_those_of_each_list():
+    """Points are (1, 4), (2, 3), (2, 4) and (2, 5) of nine: none is the first or the last."""
+    grid = parse("elo:factor=[1,2,4],permutations=[3,4,5],seed=[1]")
+    assert shares_at_ends(grid, [1, 3, 4, 5]) == {"factor": 0.25, "permutations": 0.5}
+
+
+def test_ends_of_a_list_are_its_least_and_largest_number():
+    """Factors of the points are 2, 2, 8 and 1; names have no ends."""
+    grid = parse("elo:factor=[2,8,1],permutations=[3,5],scale=[a,b]")
+    assert shares_at_ends(grid, [0, 0, 4, 8]) == {"factor": 0.5, "permutations": 1.0}
 
 
 def test_mean_ranks_are_over_families(folder, over):
