@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from rankbench.core.text import short_repr
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import TREC_LOSS, Measure, Ties, judged, judgments
@@ -55,7 +56,7 @@ def judged_runs(
     ------
     InputError
         With file and line; two files of the same systems that cannot be told apart; a run and the judgments have no
-        topic in common.
+        topic in common; all runs and the judgments have no document in common.
     SpecError
         There is no such loss, or it does not fit; `runs` are no paths.
     """
@@ -71,6 +72,13 @@ def judged_runs(
         judged(run, topics, measure, ties, notes, file, lacking=lacking)
         for run, file in zip(tables, files, strict=True)
     ]
+    documents = pl.concat([run["doc"] for run in tables])
+    if not documents.is_in(table["doc"].implode()).any():
+        raise InputError(
+            f"runs and judgments have no document in common: runs name documents as {short_repr(documents[0])}, the "
+            f"judgments as {short_repr(table['doc'][0])}",
+            path=path,
+        )
     notes.append(measure.description())
     if ties != "shared":
         notes.append("documents of equal scores stand in trec_eval's order")

@@ -271,6 +271,8 @@ def test_a_run_without_a_judged_topic_is_refused(tmp_path: Path) -> None:
     notes = rankbench.rank({"unlike": unlike, "bm25": runs["bm25"]}, qrels=qrels, replicates=50).notes
     assert [note for note in notes if "nobody judged any document of 'unlike'" in note]
     assert not [note for note in notes if "any document of 'bm25'" in note]
+    with pytest.raises(InputError, match=r"no document in common: runs name documents as 'docd[0-9]+'"):
+        rankbench.rank({"unlike": unlike, "alike": unlike}, qrels=qrels)
     with pytest.raises(InputError, match="no topic in common"):
         rankbench.rank({"q7": {"d1": 1.0}}, qrels=qrels)
 
