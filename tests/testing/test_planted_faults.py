@@ -873,6 +873,24 @@ def nothing(alpha, structure, params, work):
     return 0.0
 
 
+@fails("shift-invariant")
+class MisorderedOfRoundedScores(Misordered):
+    def value(self, alpha, structure):
+        return super().value(np.round(alpha, 2), structure)
+
+
+@fails("shift-invariant")
+class MisorderedOfCutScores(Misordered):
+    def value(self, alpha, structure):
+        return super().value(np.clip(alpha, -20, 20), structure)
+
+
+@fails("best-order-has-the-best-value")
+class MisorderedOfSizesOfLabels(Misordered):
+    def value(self, alpha, structure):
+        return super().value(alpha, np.abs(structure))
+
+
 @fails("compiled-loss-equals-numpy")
 class MisorderedCompiledOtherwise(Misordered):
     def kernel(self):

@@ -330,12 +330,12 @@ def _shifted_surrogate(subject: Subject) -> None:
 def _shifted_loss(subject: Subject) -> None:
     it = subject.it
     rng = np.random.default_rng(52)
-    for m in (2, 6, 9):
-        # Quarters: adding halves is exact, so that ties stay ties.
-        alpha = rng.integers(-8, 8, m) / 4
+    for m, unit in itertools.product((2, 6, 9), (1 / 4, 1 / 1024)):
+        # Sums of powers of 2 are exact, so that ties stay ties. Small units show rounded scores, large shifts cut ones.
+        alpha = rng.integers(-8, 8, m) * unit
         structure = samples.random_structure(it.structure, m, rng)
         value = it.value(alpha.copy(), structure.copy())
-        for shift in SHIFTS:
+        for shift in (*SHIFTS, 1 / 512, 100.0):
             moved = it.value(alpha + shift, structure.copy())
             must_agree(moved, value, SHIFT_TOLERANCE, f"{m} items: with alpha + {shift} the value differs")
 

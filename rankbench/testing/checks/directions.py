@@ -211,7 +211,7 @@ def _slopes(it: Any) -> Iterator[tuple[str, int, int, NDArray[np.float64]]]:
 def best_order_has_the_best_value(subject: Subject) -> None:
     """No order of items has a better value, by `direction`, than that of the labels; the reverse has a worse one."""
     it = subject.it
-    for grades in ((1.0, 0.0), (3.0, 1.0, 0.0), (4.0, 3.0, 1.0, 0.0)):
+    for grades in ((1.0, 0.0), (3.0, 1.0, 0.0), (4.0, 3.0, 1.0, 0.0), (1.0, -2.0, -3.0)):
         truth = np.array(grades)
         best = _charged(it, truth, truth)
         for order in itertools.permutations(range(len(truth))):
