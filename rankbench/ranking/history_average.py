@@ -233,6 +233,8 @@ class AveragedHistory:
         Of each model its chance, the changes between then and now, (k,), less their mean, and their covariance.
     effects, effects_deviation : ndarray of float64, shape (p,)
         Effects of covariates, and how uncertain they are: within models and between them.
+    reference : ndarray of bool, shape (m,)
+        Items from whose mean scores are told: see `rankbench.ranking.rank_ranges.reference_items`.
     """
 
     scores: NDArray[np.float64]
@@ -241,6 +243,7 @@ class AveragedHistory:
     changes: list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]
     effects: NDArray[np.float64]
     effects_deviation: NDArray[np.float64]
+    reference: NDArray[np.bool_]
 
     @classmethod
     def from_models(
@@ -254,9 +257,10 @@ class AveragedHistory:
         chosen = [(histories[i].scores, histories[i], float(weights[i])) for i in np.flatnonzero(weights).tolist()]
         scores = np.asarray(sum(w * own for own, _, w in chosen))
         effects = np.asarray(sum(w * history.effects for _, history, w in chosen))
-        squares, now = np.zeros(scores.shape), np.zeros((scores.shape[1],) * 2)
-        of_effects = np.zeros(len(effects))
+        squares, now, of_effects = np.zeros(scores.shape), np.zeros((scores.shape[1],) * 2), np.zeros(len(effects))
         known = np.ones(scores.shape[1], np.bool_) if known is None else known
+        likeliest = histories[int(np.argmax(weights))].spread(then, known).now
+        known = reference_items(likeliest, np.zeros(len(known), np.int64), known)
         there = np.flatnonzero(np.isfinite(scores[then]))
         beside = known[there] if known[there].any() else np.ones(len(there), np.bool_)
         around = np.eye(len(there)) - beside / beside.sum()
@@ -270,7 +274,7 @@ class AveragedHistory:
             across = spread.across[cells]
             covariance = spread.now[cells] + spread.then[cells] - across - across.T
             changes.append((w, around @ (own[-1] - own[then])[there], around @ covariance @ around.T))
-        return cls(scores, np.sqrt(squares), now, changes, effects, np.sqrt(of_effects))
+        return cls(scores, np.sqrt(squares), now, changes, effects, np.sqrt(of_effects), known)
 
 
 def told_from(scores: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -129,8 +129,8 @@ def scores_over_time(log: Log, question: OverTimeQuestion) -> ScoresOverTime:
         if votes.covariates is not None and averaged.levels.effects.shape != (len(votes.covariates.names),):
             raise SpecError(f"{points[0].name!r} estimates no effects of covariates: take dynamic-bradley-terry")
         found = _read(votes.items, when.names, counts, alike, averaged.levels, when.then, question.seed)
-    notes = [*source.notes, *when.notes, *_notes(votes, alike, when.names, when.names[when.then], when.unit)]
-    notes += of_covariates
+    said = _notes(votes, alike, averaged.levels.reference, when.names, when.names[when.then], when.unit)
+    notes = [*source.notes, *when.notes, *said, *of_covariates]
     if len(averaged.grid) > 1:
         notes.append(said_of_grid(averaged.grid, points, averaged.point, search=search))
     facts = {
@@ -241,7 +241,7 @@ def _read(
     """Return tables of the scores over time and of the current scores."""
     scores = found.scores
     present = np.isfinite(scores)
-    centered = told_from(scores, has_interval(alike.units))
+    centered = told_from(scores, found.reference)
     half = _half_widths(alike, alike.units.df_units) * found.deviation
     cast = np.zeros(scores.shape)
     for judged in (counts.first, counts.second):
@@ -319,10 +319,17 @@ def _places_now(
     return places
 
 
-def _notes(votes: Votes, alike: DesignEffect, names: Sequence[str], then: str, unit: TimeUnit) -> list[str]:
+def _notes(
+    votes: Votes,
+    alike: DesignEffect,
+    reference: NDArray[np.bool_],
+    names: Sequence[str],
+    then: str,
+    unit: TimeUnit,
+) -> list[str]:
     """Return notes for readers of the scores."""
     what = "time" if unit == "time" else unit
-    some = "" if has_interval(alike.units).all() else " (those with votes enough for an interval)"
+    some = "" if reference.all() else " (those whose scores are known well enough)"
     notes = [
         f"scores at {len(names):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
         f"The mean of the items judged by then{some} is 0. Each 95% band is for one score alone",

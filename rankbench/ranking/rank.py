@@ -314,8 +314,8 @@ def reference_note(ranking: ItemRanking) -> list[str]:
     if ranking.reference is None or not (n := int((np.isfinite(ranking.lower) & ~ranking.reference).sum())):
         return []
     return [
-        f"{n:,} of {len(ranking.items):,} items would widen the intervals of the others, and do not count in the mean "
-        "score, which is 0"
+        f"the mean score, which is 0, leaves out {n:,} of {len(ranking.items):,} items, whose errors would widen the "
+        "intervals of the others"
     ]
 
 

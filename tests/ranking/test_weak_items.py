@@ -17,6 +17,8 @@ from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.logs.count import count_pairs
 from rankbench.logs.partial_counts import count_clusters
 from rankbench.plugin import manager
+from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.question import OverTimeQuestion
 from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.rank_ranges import reference_items, score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
@@ -147,10 +149,29 @@ def test_an_item_that_lost_ten_votes_is_said_not_to_count_in_the_mean() -> None:
     rows = [(f"i{a}", f"i{b}") for a, b in pairs]
     table = pl.DataFrame([*rows, *[("i0", "I-0")] * 10], schema=["winner", "loser"], orient="row")
     found = rankbench.aggregate(table, columns="time=,keep=I-0", intervals="sandwich")
-    assert any("1 of 5 items would widen the intervals of the others" in note for note in found.notes)
+    assert any("leaves out 1 of 5 items, whose errors would widen" in note for note in found.notes)
     assert found.table["lower"].null_count() == 0
     rest = found.table.filter(pl.col("item") != "I-0")
     assert rest["score"].mean() == pytest.approx(0, abs=1e-9)
+
+
+def test_an_item_of_twelve_lost_votes_leaves_the_bands_of_others() -> None:
+    """One grid point: a grid would weigh its points by the item's votes too."""
+    rng = np.random.default_rng(6)
+    rows = [(*(f"m{i}" for i in rng.choice(4, 2, replace=False)), t // 40) for t in range(400)]
+    more = [(f"m{i % 4}", "m9", i % 10) for i in range(12)]
+    point = "dynamic-bradley-terry:drift=0.01,variance=0.5"
+    plain, found = (
+        scores_over_time(
+            pl.DataFrame(votes, schema=["winner", "loser", "time"], orient="row"), OverTimeQuestion(method=point)
+        ).table
+        for votes in (rows, rows + more)
+    )
+    both = found.join(plain, on=["time", "item"], suffix="_plain")
+    wider = (both["upper"] - both["lower"]) / (both["upper_plain"] - both["lower_plain"])
+    assert len(both) == len(plain)
+    assert wider.max() <= 1.05
+    np.testing.assert_allclose(both.group_by("time").agg(pl.col("score").mean())["score"], 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["bradley-terry:penalty=firth", "bradley-terry:ridge=1", "davidson", "elo"])
