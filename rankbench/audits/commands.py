@@ -99,7 +99,7 @@ def _faults(found: Audit) -> Table:
         [
             "x" if probe.fires else "ok",
             probe.name,
-            f"{probe.finding}{'' if probe.fires else ', as chance does'} (p {_p_text(probe)})",
+            f"{probe.finding}{'' if probe.fires else ', as chance does'} (p {_p_text(probe.p).replace('0.', '.', 1)})",
             probe.acts * bool(probe.fires),
         ]
         for probe in tested
@@ -111,10 +111,8 @@ def _faults(found: Audit) -> Table:
     return Table(("", "probe", "finding", "option"), rows, (0, 1, 2, 3), title if tested else "")
 
 
-def _p_text(probe: Probe) -> str:
-    if probe.p is None:
-        return "—"
-    return "<1e-300" if probe.p == 0 else significant(probe.p, 2).replace("0.", ".", 1)
+def _p_text(p: float | None) -> str:
+    return "—" if p is None else "<1e-300" if p == 0 else significant(p, 2)
 
 
 def _other_probes(found: Audit) -> list[str]:
@@ -145,9 +143,7 @@ def _amounts(found: Audit) -> str:
 def _cells(found: Audit) -> Iterator[list[str]]:
     for probe in found.probes:
         fires = "describes" if probe.fires is None else "fires" if probe.fires else "no"
-        numbers = ["—" if value is None else significant(value, 2) for value in (probe.p, probe.level)]
-        numbers[0] = "<1e-300" if probe.p == 0 else numbers[0]
-        yield [probe.name, fires, *numbers, probe.answer]
+        yield [probe.name, fires, _p_text(probe.p), _p_text(probe.level), probe.answer]
 
 
 def _cell(value: object) -> str:
@@ -166,10 +162,6 @@ def _rows(probe: Probe, table: pl.DataFrame) -> tuple[list[list[str]], int]:
     return [[_cell(value) for value in row] for row in shown.iter_rows()], table.height - shown.height
 
 
-def _words(table: pl.DataFrame) -> list[int]:
-    return [place for place, dtype in enumerate(table.dtypes) if dtype == pl.String]
-
-
 def probe_tables(found: Audit) -> list[Table]:
     """Return the answers of all probes, and the rows of probes with some."""
     tables = [Table(_COLUMNS, [*_cells(found)], (0, 1, 4), "All probes")]
@@ -178,5 +170,6 @@ def probe_tables(found: Audit) -> list[Table]:
             rows, left = _rows(probe, probe.table)
             more = f"; the JSON has {count_text(left, 'more row')}" if left else ""
             note = sentence(f"{probe.name}: {probe.answer}{more}")
-            tables.append(Table(probe.table.columns, rows, _words(probe.table), probe.question, note))
+            words = [place for place, dtype in enumerate(probe.table.dtypes) if dtype == pl.String]
+            tables.append(Table(probe.table.columns, rows, words, probe.question, note))
     return tables

@@ -190,8 +190,8 @@ def _print_first_screen(answer: Answer) -> None:
         _print(part)
     for line in answer.footnotes:
         say(visible_line(line))
-    below = answer.sentences()
-    below[len(answer.warnings) : 0] = [f"Next: {' | '.join(answer.next)}"] * bool(answer.next)
+    below, at = answer.sentences(), len(answer.warnings)
+    below[at:at] = [f"Next: {' | '.join(answer.next)}"] * bool(answer.next)
     if below and answer.headline:
         say("", err=True)
     for line in below:

@@ -227,6 +227,9 @@ def _figure(chart: Chart | None, words: str, shown: set[str]) -> str:
     )
 
 
+_PART = r"\1"
+"""Replacement of what was found by its part in parentheses."""
+
 _USED = re.compile(r'(?:href="|url\()#([^")]+)')
 """Names by which parts of a picture use other ones."""
 
@@ -242,8 +245,8 @@ def _picture(svg: bytes) -> str:
     text = _USED.sub(lambda one: one[0].replace(one[1], short[one[1]]), text)
     text = re.sub(r' id="([^"]+)"', lambda one: f' id="{short[one[1]]}"' if one[1] in short else "", text)
     text = _ungrouped(text)
-    text = re.sub(r' d="([^"]*)"', lambda one: f' d="{re.sub(" ?([A-Za-z]) ?", _letter, one[1])}"', text)
-    text = re.sub(r'style="[^"]*"', lambda one: re.sub("([:;]) ", _letter, one[0]), text)
+    text = re.sub(r' d="([^"]*)"', lambda one: f' d="{re.sub(" ?([A-Za-z]) ?", _PART, one[1])}"', text)
+    text = re.sub(r'style="[^"]*"', lambda one: re.sub("([:;]) ", _PART, one[0]), text)
     text = _LENGTHS.sub(
         lambda one: one[0] if one[0][0] == "s" else f"{float(one[0]):.2f}".rstrip("0").rstrip("."), text
     )
@@ -268,10 +271,6 @@ def _ungrouped(text: str) -> str:
         return found[0] if (kept[-1] if found[0] != "</g>" else kept.pop()) else ""
 
     return re.sub(r"<g[ />][^<>]*>|<g>|</g>", part, text)
-
-
-def _letter(found: re.Match[str]) -> str:
-    return found[1]
 
 
 def _table(table: SortedTable, names: Collection[str]) -> str:

@@ -112,12 +112,9 @@ def _leaders(section: Section, matched: MatchedRuns, split: Split) -> Leaders:
     rows = [by_label[runs.label] for runs in contenders]
     if known and contenders and rows[0].rank_low is not None:
         # An oracle takes no place from the others.
-        sample, maximize = (
-            data.sample(contenders, metric, split, matched.repetitions),
-            source.direction(metric) == "maximize",
-        )
-        places = zip(rows, ranges_from_the_best(sample, maximize=maximize), strict=True)
-        rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
+        sample = data.sample(contenders, metric, split, matched.repetitions)
+        places = ranges_from_the_best(sample, maximize=source.direction(metric) == "maximize").tolist()
+        rows = [replace(row, rank_low=low, rank_high=high) for row, (low, high) in zip(rows, places, strict=True)]
     ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
     unranked = frozenset[str]()
     if not source.fixed(split):
