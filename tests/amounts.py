@@ -1,7 +1,8 @@
 """How much of a law is tried, by hypothesis's profile.
 
-`make test` is ``quick``: a part of the examples and cases. `.ci/run` and `make long` are ``full``: all cases, and half
-of the examples. Once a week ``fresh`` tries all examples, other ones each time, and makes all trials of simulations.
+`make test` is ``quick``: a part of the examples and cases. `.ci/run` and `make long` are ``full``: all cases, and a
+third of the examples. Once a week ``fresh`` tries all examples, other ones each time, and makes all trials of
+simulations.
 Long tests with numbered cases are tried in parts, too: ``--cases 100:200`` runs those from 100 to 199.
 """
 
@@ -15,7 +16,7 @@ from hypothesis import settings
 
 Case = TypeVar("Case")
 
-_EXAMPLES = {"quick": 12, "full": 2}
+_EXAMPLES = {"quick": 12, "full": 3}
 """Of so many examples one is tried."""
 
 _TRIALS = 6

@@ -24,7 +24,7 @@ settle_blas()
 gc.set_threshold(50_000, 20, 20)  # a worker imports everything, and keeps it
 
 # A law says nothing of time. Examples are the same at every run, so that a red run is the doing of what changed.
-settings.register_profile("full", max_examples=50, deadline=None, derandomize=True)
+settings.register_profile("full", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("quick", max_examples=5, deadline=None, derandomize=True)
 settings.register_profile("fresh", max_examples=100, deadline=None, print_blob=True)
 settings.load_profile("quick")  # pytest's option --hypothesis-profile comes after it
