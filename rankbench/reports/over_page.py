@@ -54,7 +54,8 @@ def _sentence(over: OverLogs) -> str:
         f"**{markdown(over.title)}** ({logs}): **{markdown(labels[best])}** has the best mean {metric_name(metric)}, "
     )
     said += f"{gap} {metric.unit} from the {markdown(base)} (95% interval {ends}, "
-    said += f"which allows for the choice of the best of {len(labels)}){also}"
+    everywhere = " with a result on every log" if len(labels) < len(over.labels) else ""
+    said += f"which allows for the choice of the best of {len(labels)}{everywhere}){also}"
     return f"{said}{_of_a_hundred(over, labels[best])}."
 
 
@@ -67,7 +68,8 @@ def _of_a_hundred(over: OverLogs, label: str) -> str:
     what = over.metric(loss).unit.removeprefix("share of ")
     known = [one for one in (over.baseline, over.chance) if one and one != label]
     others = [f"{markdown(one)} {number(means[one], 1)}" for one in known]
-    return f". Of 100 held-out {what} it orders {number(means[label], 1)} the other way, {', '.join(others)}"
+    wrong = f"{number(means[label], 1)} of 100 held-out {what}"
+    return f". On average over families it orders {wrong} the other way, {', '.join(others)}"
 
 
 def _methods(over: OverLogs) -> list[Node]:

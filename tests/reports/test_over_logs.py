@@ -208,7 +208,7 @@ def test_the_answer_says_how_many_of_a_hundred_go_the_other_way(folder, over):
     means = dict(zip(table["dataset"], table["mean"], strict=True))
     mean = 100 * (means["pandalm"] + (means["premier-league"] + means["light-fields"]) / 2 + means["nfl"]) / 3
     assert said.startswith("**Held-out votes** (4 logs of 3 families): **Bradley-Terry** has the best mean")
-    assert f"Of 100 held-out votes it orders {mean:.1f} the other way" in said
+    assert f"On average over families it orders {mean:.1f} of 100 held-out votes the other way" in said
     assert "a coin 50.0" in said
 
 
