@@ -95,7 +95,7 @@ def test_a_page_tells_what_fires_and_keeps_names_from_being_markup(rankbench, lo
     assert "Does the rule decide the first place?" in web
     # On a phone the page's script makes cards of the tests, with the titles of their columns.
     tests = re.search(r'<table class="data"><thead>(.*?)</table>', web, re.DOTALL)[1]
-    assert re.findall('<th scope="col">(.*?)</th>', tests) == ["", "probe", "finding", "option"]
+    assert re.findall('<th scope="col">(.*?)</th>', tests) == ["probe", "finding", "option"]
     assert {row.count("<td") for row in tests.split("<tr>")[2:]} == {4}
     phone = web.split("(max-width: 40rem)")[1].split("@page")[0]
     assert ".stacked td::before { content: attr(data-title);" in phone

@@ -171,8 +171,12 @@ def test_unknown_suites(tmp_path: Path) -> None:
 FEW = "movielens-like:users=200,movies=300,ratings=12000"
 
 
+SUITES = [pytest.param(name, marks=[pytest.mark.long] * (name == "public-logs")) for name in sorted(manager.suites())]
+"""Where the logs are that cannot be shipped, public-logs is planned on a million votes."""
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("name", part_of(sorted(manager.suites()), 4))
+@pytest.mark.parametrize("name", part_of(SUITES, 4))
 def test_built_in_suites_can_be_planned(name: str) -> None:
     # Suites of one's own log bring no data; features of as many ratings as Table 1 has take long to prepare.
     dataset = {"own-log": "llmfao", "own-clicks": "cascade-clicks", "table-1": FEW, "paper": FEW}.get(name, ())

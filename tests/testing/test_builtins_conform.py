@@ -51,6 +51,10 @@ SMALL = {"web10k-like": "web10k-like:queries=20"}
 """In the place of a data set that is large by default."""
 
 
+LARGE = ("atp", "atp-challengers", "atp-futures")
+"""Data sets of hundreds of thousands of matches, which take a minute each."""
+
+
 def components() -> list[tuple[str, str]]:
     ours = [
         (kind, SMALL.get(name, name))
@@ -61,7 +65,11 @@ def components() -> list[tuple[str, str]]:
     return ours + [(kind, text) for kind, texts in VARIANTS.items() for text in texts]
 
 
-@pytest.mark.parametrize(("kind", "text"), part_of(components(), 12), ids=lambda value: value)
+def marked(kind: str, text: str) -> object:
+    return pytest.param(kind, text, marks=[pytest.mark.long] * (text in LARGE))
+
+
+@pytest.mark.parametrize(("kind", "text"), [marked(*one) for one in part_of(components(), 12)], ids=lambda value: value)
 def test_a_built_in_component_does_what_it_declares(kind, text):
     results = check_component(manager.get(base_of(kind), text))
     assert [str(result) for result in results if not result.ok] == []
