@@ -263,14 +263,13 @@ class AveragedHistory:
         known = reference_items(likeliest, np.zeros(len(known), np.int64), known)
         there = np.flatnonzero(np.isfinite(scores[then]))
         beside = known[there] if known[there].any() else np.ones(len(there), np.bool_)
-        around = np.eye(len(there)) - beside / beside.sum()
+        around, cells = np.eye(len(there)) - beside / beside.sum(), np.ix_(there, there)
         changes = []
         for own, history, w in chosen:
             spread, off = history.spread(then, known), own - scores
             squares += w * (spread.deviation**2 + told_from(off, known) ** 2)
             now += w * (spread.now + np.outer(off[-1], off[-1]))
             of_effects += w * (history.effects_covariance.diagonal() + (history.effects - effects) ** 2)
-            cells = np.ix_(there, there)
             across = spread.across[cells]
             covariance = spread.now[cells] + spread.then[cells] - across - across.T
             changes.append((w, around @ (own[-1] - own[then])[there], around @ covariance @ around.T))

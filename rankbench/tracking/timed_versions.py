@@ -175,7 +175,7 @@ class Launcher:
         self.missing: dict[int, list[TimedCell]] = {}
         self.failed: dict[TimedCell, str] = {}
         self._loops: list[int] = []
-        self._large: NDArray[np.bool_] = np.array([], dtype=np.bool_)
+        self._large: list[int] = []
 
     def launch(self, number: int, until: float) -> Launch | None:
         """Launch, warm up and time; see `rankbench.tracking.turns.take_turns`."""
@@ -193,14 +193,7 @@ class Launcher:
             if number == 0:
                 fastest = [min(process.call(cell)["seconds"] for process in processes) for cell in self.cells]
                 self._loops = [*(max(1, math.ceil(SHORTEST / seconds)) for seconds in fastest), 1]
-                self._large = np.ones(len(self.cells), dtype=np.bool_)
-            memory = self._memory(processes)
-            if number == 0:
-                # A peak that is below can grow by as much in no other launch.
-                self._large = np.isfinite(memory).all(axis=0) & (memory.max(axis=0) >= LARGER_BYTES)
-            # An allocator keeps pieces of different sizes from one call to the next: the mean of several varies less.
-            calls = [memory, *(self._memory(processes) for _ in range(ROUNDS - 1))]
-            memory[:, self._large] = np.mean(calls, axis=0)[:, self._large]
+            memory = self._memory(number, processes)
             found = [self._round(number, one, processes, until) for one in range(ROUNDS if self.cells else 0)]
             rounds = [one for one in found if one is not None]
             # The first launch counts though it has fewer rounds: there may be no other.
@@ -244,13 +237,23 @@ class Launcher:
             times = times[:, kept]
         return times
 
-    def _memory(self, processes: Sequence[_Process]) -> NDArray[np.float64]:
-        """Return the bytes at the peak, shape (S, C); nan of small cells, and if the system does not report it."""
+    def _memory(self, number: int, processes: Sequence[_Process]) -> NDArray[np.float64]:
+        """Return the bytes at the peak, shape (S, C); nan where they are not measured.
+
+        A peak that is small in the first launch can have grown by `LARGER_BYTES` in no other. An allocator keeps pieces
+        of different sizes from one call to the next: the mean of several calls varies less.
+        """
         memory = np.full((len(processes), len(self.cells)), np.nan)
-        for side, process in enumerate(processes):
-            for at in np.flatnonzero(self._large):
-                memory[side, at] = process.call(self.cells[at], memory=True)["memory"]
+        if number == 0:
+            memory = self._peaks(processes, range(len(self.cells)))
+            self._large = np.flatnonzero(memory.max(axis=0) >= LARGER_BYTES).tolist()
+        memory[:, self._large] = np.mean([self._peaks(processes, self._large) for _ in range(ROUNDS)], axis=0)
         return memory
+
+    def _peaks(self, processes: Sequence[_Process], cells: Sequence[int]) -> NDArray[np.float64]:
+        """Return the bytes at the peak of a call, a row a side; nan if the system does not report it."""
+        asked = [[process.call(self.cells[at], memory=True)["memory"] for at in cells] for process in processes]
+        return np.array(asked, dtype=np.float64)
 
     def _round(
         self, launch: int, number: int, processes: Sequence[_Process], until: float
