@@ -198,7 +198,7 @@ def compared_with(source: SourceRecord) -> list[str]:
 
 def at_a_glance(analysis: Analysis) -> list[Node]:
     """Return a table of the best contender of each experiment, at its largest n, by its headline."""
-    rows, units = [], dict[str, None]()
+    rows, units, shared = [], dict[str, None](), False
     for section in analysis.sections:
         source, experiment = section.data.source, section.data.experiment
         data = code(source.dataset.partition(":")[0]) if source.dataset else "made by the protocol"
@@ -208,15 +208,19 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
             metric = section.data.metrics[0]
             how = metric_title(source.metric(metric))
             rows.append((markdown(experiment.name), data, n, leaders.split_title, how, *best_and_verdict(leaders)))
+            shared |= source.test_share is not None
             if source.test_share is None:
                 units[source.judged_on] = None
     if not rows:
         return []
     titles = ("experiment", "data", "n", "judged on", "by", "best mean", "verdict")
     columns = [Column(title, "right" if title == "n" else "left") for title in titles]
-    allowance = "correct for data that repetitions share"
+    allowance = overlap = "correct for data that repetitions share"
     if units:
-        allowance = f"allow for new {joined_words(list(units))}, not only for new repetitions"
+        named = joined_words(list(units))
+        allowance = f"allow for new {named}, not only for new repetitions"
+        if shared:
+            allowance = f"allow for new {named} where contenders are judged on these, and elsewhere {overlap}"
     note = (
         f"*The best*: by comparisons with the best (95%), which {allowance}. *Not significant* does not mean equal: "
         "the data may be too few."
