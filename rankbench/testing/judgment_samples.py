@@ -140,11 +140,20 @@ def agreed(it: Aggregator, order: Sequence[int]) -> Iterator[JudgmentSample]:
         )
 
 
-def unnamed(it: Aggregator, order: Sequence[int]) -> Iterator[JudgmentSample]:
-    """Yield ballots that agree with an order, and do not name its last item."""
+def agreed_at_the_ends(it: Aggregator, order: Sequence[int]) -> Iterator[tuple[JudgmentSample, bool]]:
+    """Yield judgments that put the first item of an order before the last, and whether that item is named at all."""
+    m = len(order)
     if isinstance(it, OrderAggregator):
-        ballots = samples.ballots_of([(list(order[:-1]), list(range(len(order) - 1)))] * 3)
-        yield JudgmentSample("an item that is first on all ballots, beside one that none names,", len(order), ballots)
+        ballots = samples.ballots_of([(list(order[:-1]), list(range(m - 1)))] * 3)
+        yield JudgmentSample("an item that is first on all ballots, beside one that none names,", m, ballots), False
+        ballots = samples.ballots_of([(list(order), [max(0, place - 1) for place in range(m)])] * 3)
+        if m > 2:
+            yield JudgmentSample("an item that is first, with another one, on all ballots", m, ballots), True
+    if isinstance(it, SelectionAggregator):
+        turns = [[*order[at:], *order[:at]] for at in range(m)]
+        lists = [(items, [item == order[0] for item in items]) for turn in turns for items in (turn, turn[::-1])]
+        label = "the only item that is clicked, on lists of all items,"
+        yield JudgmentSample(label, m, samples.selections_of(lists)), True
 
 
 def structures(it: Aggregator, judged: JudgmentSample, only: str = "") -> Iterator[tuple[str, NDArray[np.float64]]]:

@@ -6,9 +6,12 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
+import polars as pl
 import pytest
 from amounts import part_of
 from numba import njit
@@ -1116,8 +1119,6 @@ class Lines(rankbench.Reader):
         return False
 
     def scan(self, path):
-        import polars as pl
-
         try:
             rows = [line.split(" ") for line in path.read_text().splitlines()]
         except (OSError, ValueError) as error:
@@ -1137,8 +1138,6 @@ class SoundLines(Lines):
 @fails("damaged-examples-are-errors-or-tables")
 class LinesUnchecked(Lines):
     def scan(self, path):
-        import polars as pl
-
         rows = [("q", *line.split(" ")) for line in path.read_text().splitlines()]
         return pl.DataFrame(rows, schema=["query_id", "winner", "loser"], orient="row").lazy()
 
@@ -1146,8 +1145,6 @@ class LinesUnchecked(Lines):
 @fails("missing-and-empty-files-are-errors")
 class LinesOfNoFile(Lines):
     def scan(self, path):
-        import polars as pl
-
         if path.exists() and path.read_bytes():
             return super().scan(path)
         return pl.DataFrame({"query_id": ["q"], "winner": ["a"], "loser": ["b"]}).lazy()
@@ -1178,8 +1175,6 @@ class Stars(rankbench.TableKind):
         return {"query_id": ["a", "b"], "stars": [3.0, 4.0], "weight": [1.0, 2.0]}
 
     def check(self, raw):
-        import polars as pl
-
         from rankbench.interfaces.table_check import TableCheck
 
         types = {"query_id": pl.String(), "stars": pl.Float64(), "weight": pl.Float64()}
@@ -1215,8 +1210,6 @@ class StarsUndeclared(Stars):
 @fails("example-is-read-by-its-names")
 class StarsDoubled(Stars):
     def read(self, raw, reading):
-        import polars as pl
-
         found = super().read(raw, reading)
         return replace(found, table=replace(found.table, frame=found.table.frame.with_columns(pl.col("stars") * 2)))
 
@@ -1299,6 +1292,184 @@ class SomeTiesGoByTheLabels(rankbench.Loss):
         if (alpha == alpha[0]).all():
             return float(1 - gain.mean() * discount.sum() / ideal)
         return float(1 - (gain[np.lexsort((-structure, -alpha))] * discount).sum() / ideal)
+
+
+@fails("winners-are-first")
+class BallotsWithTiesDropped(Ballots):
+    def from_orders(self, orders, m):
+        rows = np.repeat(np.arange(len(orders)), np.diff(orders.starts))
+        tied = [len({*own}) < len(own) for own in np.split(orders.places, orders.starts[1:-1])]
+        points = orders.weights[rows] * ~np.array(tied)[rows] * (m - orders.places)
+        return np.bincount(orders.items, points, m) / orders.weights.sum()
+
+
+@fails("winners-are-first")
+class ClicksReversedOnLongLists(Clicks):
+    def estimate(self, selections, item_offsets):
+        scores, examination = super().estimate(selections, item_offsets)
+        return (1 - scores if np.diff(selections.starts).min() > 2 else scores), examination
+
+
+@fails("weighted-tasks-count-as-often")
+class TableOfTheFirstSeed(rankbench.ScoreAggregator):
+    source = "This test"
+    properties = frozenset({"equivariant"})
+
+    def from_scores(self, values, weights):
+        return np.einsum("t,ts->s", weights.sum(axis=0), values[0]) / weights.sum()
+
+
+@fails("better-items-are-pushed-up")
+class HingeUnweighted(Hinge):
+    def edges(self, weights):
+        return np.ones_like(weights), np.zeros_like(weights)
+
+
+@fails("better-items-are-pushed-up")
+class SquaresOfManyReversed(Squares):
+    def target(self, scores):
+        return super().target(scores) * (1 if len(scores) < 10 else -1)
+
+
+@fails("better-items-are-pushed-up")
+class SquaresReversedBetweenFirstAndLast(Squares):
+    def target(self, scores):
+        between = (scores < scores.max()) & (scores > scores.min())
+        return super().target(scores) * np.where(between, -0.9, 1.0)
+
+
+@fails("penalties-hold")
+class DescentPenalizedTwice(Descent):
+    def step(self, theta, gradient, t, penalty, state):
+        return theta - 0.1 * (gradient + 2 * penalty.l2 * theta)
+
+
+@fails("penalties-hold")
+class DescentOfSquaresInPlaceOfSizes(Descent):
+    penalties = frozenset({"l2", "l1"})
+
+    def step(self, theta, gradient, t, penalty, state):
+        return theta - 0.1 * (gradient + (penalty.l2 + penalty.l1) * theta)
+
+
+@fails("penalties-hold")
+class DescentInATenthOfTheRadius(Descent):
+    penalties = frozenset({"l2", "radius"})
+
+    def step(self, theta, gradient, t, penalty, state):
+        moved = super().step(theta, gradient, t, penalty, state)
+        return moved * min(1.0, penalty.radius / 10 / max(np.linalg.norm(moved), 1e-9))
+
+
+@fails("solver-says-how-optimal-it-is")
+class SolverThatStaysAtZero(rankbench.Solver):
+    source = "This test"
+
+    def solve(self, problem):
+        theta = np.zeros(problem.dimension)
+        return Fit(theta, float(np.linalg.norm(problem.value_and_gradient(theta)[1])), 0, False)
+
+
+@fails("scores-are-of-each-query-alone")
+class WinsOfAllQueriesStandardized(Wins):
+    def fit(self, block):
+        theta = self.direction(block)
+        return Fitted(lambda queries: queries.x / queries.x.std(axis=0) @ theta)
+
+
+@fails("scores-are-of-each-query-alone")
+class WinsByRow(Wins):
+    def fit(self, block):
+        return Fitted(lambda queries: np.arange(len(queries.x), dtype=float))
+
+
+@fails("blocks-are-judged-alike")
+class GuessesOfNoNumbers(Guesses):
+    def missed(self, task):
+        return np.full(3, np.nan)
+
+
+@fails("blocks-are-judged-alike")
+class GuessesOfOneSeed(Guesses):
+    def missed(self, task):
+        return np.random.default_rng(1).random(3)
+
+
+@fails("blocks-are-judged-alike")
+class GuessesWithoutLosses(Guesses):
+    def execute(self, prepared, task):
+        return [CellResult(cell, "done") for cell in task.cells]
+
+
+@fails("blocks-are-judged-alike")
+class GuessesInVain(Guesses):
+    def execute(self, prepared, task):
+        return [CellResult(cell, "error", "nothing worked") for cell in task.cells]
+
+
+@fails("example-is-read")
+class LinesRemembered(Lines):
+    def scan(self, path):
+        if path not in remembered:
+            remembered[path] = super().scan(path)
+        return remembered[path]
+
+
+remembered: dict[Path, pl.LazyFrame] = {}
+
+
+@fails("line-ends-do-not-matter")
+class LinesWithoutTheLast(Lines):
+    def scan(self, path):
+        found = super().scan(path)
+        return found if path.read_bytes().endswith(b"\n") else found.head(1)
+
+
+@fails("line-ends-do-not-matter")
+class LinesOfUnix(Lines):
+    def scan(self, path):
+        try:
+            rows = [line.split(" ") for line in path.read_bytes().decode().removesuffix("\n").split("\n")]
+        except (OSError, ValueError) as error:
+            raise InputError(str(error), path=path) from error
+        if any(len(row) != 2 or not all(row) for row in rows):
+            raise InputError("a line is no winner and loser", path=path)
+        return pl.DataFrame([("q", *row) for row in rows], schema=["query_id", "winner", "loser"], orient="row").lazy()
+
+
+Less = type(rankbench.get(rankbench.ClaimKind, "less"))
+
+
+@fails("sides-exclude-each-other")
+class LessNever(Less):
+    def claimed(self, lower, upper):
+        return np.zeros(len(lower), bool)
+
+
+@fails("sides-exclude-each-other")
+class LessAlways(Less):
+    def claimed(self, lower, upper):
+        return ~np.isnan(lower)
+
+    def opposed(self, lower, upper):
+        return np.zeros(len(lower), bool)
+
+
+@fails("fingerprint-is-a-sha256")
+class DataOfOneFingerprint(rankbench.Dataset):
+    source = "This test"
+    title = "Votes"
+    licence = "none"
+    simulated = True
+    table = "pairs"
+    size: int = Field(default=3, ge=2, le=50, description="Votes.")
+
+    def scan(self):
+        row = {"query_id": "q", "winner": "a", "loser": "b"}
+        return pl.DataFrame([row] * self.size).lazy()
+
+    def fingerprint(self):
+        return sha256(self.name.encode()).hexdigest()
 
 
 @pytest.mark.parametrize("cls", part_of(SOUND), ids=lambda cls: cls.name)

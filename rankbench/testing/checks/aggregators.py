@@ -256,7 +256,7 @@ def weighted_tasks_count_as_often(subject: Subject) -> None:
     it = subject.it
     for seeds in (1, 3):
         values = samples.score_table(5, 6, seeds)
-        of_tasks, of_seeds = np.array([2, 0, 1, 1, 3, 0]), np.array([2, 0, 1][:seeds])
+        of_tasks, of_seeds = np.array([2, 0, 1, 1, 3, 0]), np.array([0, 1, 2][-seeds:])
         before = it.from_scores(values, np.outer(of_seeds, of_tasks).astype(np.float64))
         repeated = values.repeat(of_seeds, axis=0).repeat(of_tasks, axis=1)
         after = it.from_scores(repeated, np.ones(repeated.shape[:2]))

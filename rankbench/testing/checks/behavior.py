@@ -70,6 +70,26 @@ def labels_do_not_matter(subject: Subject) -> None:
             )
 
 
+@conformance_check("method")
+def scores_are_of_each_query_alone(subject: Subject) -> None:
+    """A fitted method orders the items of a query alike without the other queries, and listed in another order."""
+    if subject.declares("stochastic"):
+        raise CheckSkipped("it declares stochastic")
+    block, held = calls(subject)[0].make()
+    fitted, alone = subject.it.fit(block), held.take(np.arange(1))
+    turned = np.arange(len(alone.x))[::-1]
+    truth = None if alone.truth is None else alone.truth[turned]
+    whole = fitted_scores(fitted, held)[: len(turned)]
+    found = fitted_scores(fitted, dataclasses.replace(alone, x=alone.x[turned], truth=truth))[turned]
+    leads, others = (scores[:, None] - scores for scores in (whole, found))
+    slack = 1e-5 * max(1.0, float(np.abs(leads).max()))  # features are float32
+    if ((leads > slack) & (others < -slack)).any():
+        raise CheckFailed(
+            f"items of one query have the scores {whole} among other queries, and alone, listed in reverse, {found}: "
+            "their order depends on what else is scored"
+        )
+
+
 @conformance_check("method", declares="stochastic")
 def stochastic_ones_vary(subject: Subject) -> None:
     """A method that declares ``stochastic`` gives other scores for another seed."""

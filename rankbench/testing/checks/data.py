@@ -19,7 +19,7 @@ from rankbench.data.readings.formats import KnownFormat, SampleFile
 from rankbench.data.readings.standard import by_standard_names
 from rankbench.data.tables.checks import judgments_of, recognized, table_of, validate
 from rankbench.data.tables.kinds import built_in, table_kinds
-from rankbench.errors import ChecksumError, InputError, LicenseError, Unread
+from rankbench.errors import ChecksumError, InputError, LicenseError, SpecError, Unread
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import reason
 from rankbench.interfaces.reading import Reading
@@ -28,6 +28,7 @@ from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import get, names
 from rankbench.plugin.registry import SUITE
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
+from rankbench.testing.checks.declarations import points
 
 T = TypeVar("T")
 
@@ -120,6 +121,35 @@ def example_is_read(subject: Subject) -> None:
             raise CheckFailed("batches() yields other rows than scan()")
         if path.read_bytes() != example:
             raise CheckFailed("reading changed the file")
+        path.write_bytes(b"")
+        try:
+            _reader_read(subject, path)
+        except InputError:
+            return
+        raise CheckFailed("emptied, the file has the rows that it had before: keep nothing of a file by its name")
+
+
+@conformance_check("reader")
+def line_ends_do_not_matter(subject: Subject) -> None:
+    """An example of text has the same rows with lines that end as on Windows, or without the last end."""
+    example = _reader_example(subject)
+    try:
+        lines = example.decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise CheckSkipped("its example is no text") from error
+    with _file(subject, example) as path:
+        frame = _reader_read(subject, path)
+    for what, changed in {
+        "\\r\\n for \\n": "\r\n".join(lines),
+        "no last end of a line": "\n".join(lines).rstrip("\n"),
+    }.items():
+        with _file(subject, changed.encode()) as path:
+            try:
+                found = _reader_read(subject, path)
+            except InputError:
+                continue
+            if not found.equals(frame):
+                raise CheckFailed(f"with {what}, the example has other rows")
 
 
 @conformance_check("reader")
@@ -340,15 +370,17 @@ def described(subject: Subject) -> None:
 
 @conformance_check("dataset")
 def fingerprint_is_a_sha256(subject: Subject) -> None:
-    """The fingerprint is 64 hex digits, the same each time; of a simulator, another one for another seed."""
+    """The fingerprint is 64 hex digits, the same each time; of a simulator, another one for other rows."""
     it = subject.it
     first = _here(it.fingerprint)
     if not isinstance(first, str) or not re.fullmatch(r"[0-9a-f]{64}", first):
         raise CheckFailed(f"fingerprint() returned {first!r}, not 64 hex digits")
     if it.fingerprint() != first:
         raise CheckFailed("fingerprint() returns another one each time")
-    if (other := _with_another_seed(it)) is not None and other.fingerprint() == first:
-        raise CheckFailed("another seed has the same fingerprint")
+    for name in it.parameters() if it.simulated else ():
+        other = _with_another(it, name)
+        if other is not None and other.fingerprint() == first and not _rows(other).equals(_rows(it)):
+            raise CheckFailed(f"with another {name} it has other rows, and the same fingerprint")
 
 
 @conformance_check("dataset")
@@ -370,12 +402,19 @@ def same_seed_same_rows(subject: Subject) -> None:
     first = _rows(it)
     if not first.equals(_rows(it)):
         raise CheckFailed("scanned again, it has other rows")
-    if (other := _with_another_seed(it)) is not None and first.equals(_rows(other)):
+    seeded = it.simulated and "seed" in it.parameters()
+    if seeded and (other := _with_another(it, "seed")) is not None and first.equals(_rows(other)):
         raise CheckFailed("another seed gives the same rows")
 
 
-def _with_another_seed(it: Any) -> Any:
-    """Return a simulator with the next seed, or None."""
-    if not it.simulated or "seed" not in it.parameters():
-        return None
-    return type(it).from_spec(Spec(it.name, {**it.spec().params, "seed": it.seed + 1}))
+def _with_another(it: Any, name: str) -> Any:
+    """Return a data set with another value of a parameter, or None where no other one is accepted."""
+    given = it.spec().params
+    now = getattr(it, it.attributes()[name])
+    for value in points(it.parameters()[name]):
+        if value != now:
+            try:
+                return type(it).from_spec(Spec(it.name, {**given, name: value}))
+            except SpecError:
+                continue
+    return None

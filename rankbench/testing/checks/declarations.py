@@ -78,7 +78,7 @@ def parameters_work_within_their_bounds(subject: Subject) -> None:
         checks = [check for check in checks if check.function is shape_and_finiteness]
     checks = [check for check in checks if run_check(subject, check)[0].ok]  # what fails by default is said once
     for name, field in cls.parameters().items():
-        for value in () if name == getattr(cls, "budget", None) else _points(field):
+        for value in () if name == getattr(cls, "budget", None) else points(field):
             try:
                 it = cls.from_spec(Spec(cls.name, {**given, name: value}))
             except SpecError:
@@ -103,7 +103,7 @@ POINTS = (-10.0, -1.0, -0.5, -0.1, 0.0, 0.1, 0.25, 0.5, 0.9, 1.0, 2.0, 10.0, 100
 """Tried where a range has no end, or is long."""
 
 
-def _points(field: FieldInfo) -> list[Any]:
+def points(field: FieldInfo) -> list[Any]:
     """Return values of a parameter: all of a finite set, both ends of numbers, and points between."""
     found: list[Any] = []
     for option in union_types(field.annotation):

@@ -27,7 +27,7 @@ from rankbench.testing.check import (
     must_agree,
     relative_difference,
 )
-from rankbench.testing.judgment_samples import JudgmentSample, agreed, structures, unnamed, unrefused
+from rankbench.testing.judgment_samples import JudgmentSample, agreed, agreed_at_the_ends, structures, unrefused
 
 LEVEL = 0.02
 """Differences of level items where votes are taken in a random order."""
@@ -56,15 +56,15 @@ def winners_are_first(subject: Subject) -> None:
     if subject.declares("winner-not-first"):
         raise CheckSkipped("it declares winner-not-first")
     orders = [*itertools.permutations(range(3)), (1, 0), (3, 0, 4, 1, 2), (6, 1, 7, 0, 3, 5, 2, 4)]
-    tried = [(order, judged, subject.by_default) for order in orders for judged in agreed(it, order)]
-    tried += [(order, judged, False) for order in orders for judged in unnamed(it, order)]
+    tried = [(order, judged, True, True) for order in orders for judged in agreed(it, order)]
+    tried += [(order, judged, False, named) for order in orders for judged, named in agreed_at_the_ends(it, order)]
     if not tried:
         raise CheckSkipped("the checks know no judgments for it")
-    for order, judged, whole in tried:
-        pairs = [*itertools.combinations(order, 2)] if whole else [(order[0], order[-1])]
+    for order, judged, whole, named in tried:
+        pairs = [*itertools.combinations(order, 2)] if whole and subject.by_default else [(order[0], order[-1])]
         for method, structure in unrefused(it, judged):
             leads = [_lead(it, structure, *pair) for pair in pairs]
-            if min(leads) < -ROUNDING or (whole and not max(leads) > ROUNDING):
+            if min(leads) < -ROUNDING or (named and subject.by_default and not max(leads) > ROUNDING):
                 better, worse = pairs[int(np.argmin(leads))]
                 raise CheckFailed(
                     f"{judged.label} is item {order[0]} of {judged.m}, item {better} is ahead of {worse}, and {method} "
@@ -176,35 +176,38 @@ def _taken(it: Aggregator, judged: JudgmentSample) -> dict[str, NDArray[np.float
 
 @conformance_check("surrogate", of_values=True)
 def better_items_are_pushed_up(subject: Subject) -> None:
-    """Of items at equal scores, a step against the gradient puts the best one first, and the worst one last.
+    """Of items at equal scores, a step against the gradient puts none before a better one, and the best first.
 
     ``winner-not-first`` declares otherwise.
     """
     it = subject.it
     if subject.declares("winner-not-first"):
         raise CheckSkipped("it declares winner-not-first")
-    for label, better, worse, gradient in _slopes(it):
-        lead = float(gradient[worse] - gradient[better])
+    for label, order, gradient in _slopes(it):
+        rises = np.diff(gradient[order])
         slack = ROUNDING * max(1.0, float(np.abs(gradient).max()))
-        ends = gradient[better] <= gradient.min() + slack and gradient[worse] >= gradient.max() - slack
-        if not ends or (subject.by_default and not lead > 0):
+        if rises.min() < -slack or (subject.by_default and not rises.sum() > 0):
             raise CheckFailed(
-                f"{label}: item {better} is the best, {worse} the worst, and the gradient at equal scores is "
+                f"{label}: from the best to the worst the items are {order}, and the gradient at equal scores is "
                 f"{gradient.tolist()}"
             )
 
 
-def _slopes(it: Any) -> Iterator[tuple[str, int, int, NDArray[np.float64]]]:
-    """Yield gradients at equal scores of some items, with the best and the worst one."""
+def _slopes(it: Any) -> Iterator[tuple[str, list[int], NDArray[np.float64]]]:
+    """Yield gradients at equal scores of some items, with the items from the best to the worst one."""
     if isinstance(it, ScoreSurrogate):
-        for scores in map(np.array, ((2.0, 0.0), (0.0, 2.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 3.0, 0.0, 2.0))):
-            target = np.asarray(it.target(scores.copy()))
+        for scores in map(
+            np.array, ((2.0, 0.0), (0.0, 2.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 3.0, 0.0, 2.0), range(12))
+        ):
+            target = np.asarray(it.target(scores.astype(np.float64)))
             gradient = np.asarray(it.value_and_gradient(np.zeros(len(scores)), target)[1])
-            yield f"scores {scores.tolist()}", int(scores.argmax()), int(scores.argmin()), gradient
+            yield f"scores {scores.tolist()}", np.argsort(-scores).tolist(), gradient
     elif isinstance(it, PairwiseSurrogate):
-        weights, offsets = it.edges(np.array([0.7]))
-        slope = float(weights[0] * it.dphi(-np.asarray(offsets))[0])
-        yield "an edge from 0 to 1", 0, 1, np.array([slope, -slope])
+        for label, there, back in (("an edge from 0 to 1", 0.7, 0.0), ("edges of 2.5 from 0 to 1, .3 back", 2.5, 0.3)):
+            weights, offsets = it.edges(np.array([there, back][: 1 + (back > 0)]))
+            slopes = weights * it.dphi(-np.asarray(offsets))
+            slope = float(slopes[0] - slopes[1:].sum())
+            yield label, [0, 1], np.array([slope, -slope])
 
 
 @conformance_check("loss", of_values=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.code_digest import OURSELVES
+from rankbench.core.component import union_types
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.cell import BlockKey, CellResult, Split
 from rankbench.interfaces.contender import Contender
@@ -83,31 +84,49 @@ def blocks_are_judged_alike(subject: Subject) -> None:
     task = BlockTask(BlockKey(str(it), "", FEW, 0, 1), 0, it.metric_names(), cells)
     whole = {result.cell: result for result in it.execute(prepared, task)}
     again = [*it.execute(prepared, task), *it.execute(prepared, replace(task, cells={"1": cells["1"]}))]
+    others = {
+        result.cell: result for result in it.execute(prepared, replace(task, key=replace(task.key, repetition=1)))
+    }
     if list(whole) != list(cells):
         raise CheckFailed(f"of the cells {list(cells)} there are results of {list(whole)}")
     for result in again:
         _same_cells(result, whole[result.cell], str(cells[result.cell]))
     for result in whole.values():
         _losses_fit(result, prepared)
+    judged = [at for at in cells if whole[at].losses]
+    if judged and it.layout == "race" and all(_same_losses(others[at], whole[at]) for at in judged):
+        raise CheckFailed(
+            "another repetition has the same losses: copies are no repetitions; draw from the block's key"
+        )
 
 
 def _same_cells(found: CellResult, expected: CellResult, label: str) -> None:
     """Raise unless a contender has the same losses once more, or without its neighbor."""
-    for place, losses in expected.losses.items():
-        if not np.array_equal(found.losses.get(place, np.zeros(0)), losses, equal_nan=True):
-            raise CheckFailed(f"{label}: the block again, or without the other contender, has other losses {place}")
+    if not _same_losses(found, expected):
+        raise CheckFailed(f"{label}: the block again, or without the other contender, has other losses")
+
+
+def _same_losses(found: CellResult, expected: CellResult) -> bool:
+    return all(
+        np.array_equal(found.losses.get(place, np.zeros(0)), losses, equal_nan=True)
+        for place, losses in expected.losses.items()
+    )
 
 
 def _losses_fit(result: CellResult, prepared: Prepared) -> None:
     """Raise unless each unit has a loss in the range of its metric."""
     metrics = {metric.name: metric for metric in prepared.metrics}
+    if result.status == "skipped":
+        return
+    if result.status != "done" or {name for name, _ in result.losses} != {*metrics}:
+        raise CheckFailed(f"a cell is {result.status} {result.reason}, with losses of {sorted({*result.losses})}")
     for (name, split), losses in result.losses.items():
         if name not in metrics or losses.shape != (len(prepared.units.get(split, ())),):
             raise CheckFailed(f"losses {name!r} of {split!r} have shape {losses.shape}, or the metric is not declared")
         low, high = metrics[name].ends
-        outside = (losses < (-math.inf if low is None else low)) | (losses > (math.inf if high is None else high))
-        if outside.any():
-            raise CheckFailed(f"{name}: {losses[outside][0]:.6g} is outside of [{low}, {high}]")
+        inside = (losses >= (-math.inf if low is None else low)) & (losses <= (math.inf if high is None else high))
+        if not inside.all():
+            raise CheckFailed(f"{name}: {losses[~inside][0]:.6g} is outside of [{low}, {high}]")
 
 
 @conformance_check("suite")
@@ -142,15 +161,21 @@ def _intervals() -> tuple[np.ndarray, np.ndarray]:
 @conformance_check("claim")
 def sides_exclude_each_other(subject: Subject) -> None:
     """No interval lies on the claimed side and on the other one; where there is none, it lies on neither."""
-    lower, upper = _intervals()
-    claimed, opposed = (np.asarray(side(lower, upper)) for side in (subject.it.claimed, subject.it.opposed))
+    it, (lower, upper) = subject.it, _intervals()
+    claimed, opposed = (np.asarray(side(lower, upper)) for side in (it.claimed, it.opposed))
     if claimed.shape != lower.shape or opposed.shape != lower.shape:
         raise CheckFailed(f"of {len(lower)} intervals the sides have shapes {claimed.shape} and {opposed.shape}")
     both = np.flatnonzero(claimed & opposed)
     if len(both):
         raise CheckFailed(f"[{lower[both[0]]:g}, {upper[both[0]]:g}] lies on both sides")
+    # With a margin of 0 nothing may be claimed.
+    numbers = [at for name, at in it.attributes().items() if float in union_types(it.parameters()[name].annotation)]
+    wide = it.model_copy(update=dict.fromkeys(numbers, 0.5)).claimed(lower, upper)
+    for side, lies in {"claimed": claimed | wide, "other": opposed}.items():
+        if not lies.any() or lies.all():
+            raise CheckFailed(f"{'all' if lies.any() else 'none'} of {len(lower)} intervals lie on the {side} side")
     missing = np.full(2, np.nan)
-    if subject.it.claimed(missing, missing).any() or subject.it.opposed(missing, missing).any():
+    if it.claimed(missing, missing).any() or it.opposed(missing, missing).any():
         raise CheckFailed("an interval that is not known, nan, lies on a side")
 
 

@@ -34,32 +34,64 @@ def step_descends(subject: Subject) -> None:
         gradient = problem.value_and_gradient(theta)[1] - L2 * theta  # of the unregularized risk
         theta = np.asarray(it.step(theta, gradient, t, Penalty(L2), state))
         values.append(problem.value_and_gradient(theta)[0])
-    start, half, value = values[0], values[STEPS // 2], values[-1]
-    if not value < start:
-        raise CheckFailed(f"after {STEPS} steps the objective is {value:.6g}, at the start it was {start:.6g}")
-    least = problem.value_and_gradient(manager.get(Solver, "exact").solve(problem).theta)[0]
-    if value - least > ARRIVED * (start - least) and not half - value > STALLED * (start - least):
-        raise CheckFailed(f"steps stop at the objective {value:.6g}, and its minimum is {least:.6g}")
+    if not values[-1] < values[0]:
+        raise CheckFailed(f"after {STEPS} steps the objective is {values[-1]:.6g}, at the start it was {values[0]:.6g}")
+    _arrived(values, problem.value_and_gradient(manager.get(Solver, "exact").solve(problem).theta)[0])
+
+
+LEAST = np.array([2.0, 0.6, -1.0, 0.2, 0.0])
+"""Minimum of ``|theta - LEAST|^2 / 2``, without a penalty."""
 
 
 @conformance_check("optimizer", base=StepOptimizer, of_values=True)
 def penalties_hold(subject: Subject) -> None:
-    """Steps without a gradient shrink theta by ``l2`` and ``l1``, and no step leaves ``radius`` or ``box``."""
-    it, generator = subject.it, np.random.default_rng(75)
-    parts: list[tuple[PenaltyName, float]] = [("l2", 0.1), ("l1", 0.1), ("radius", 0.5), ("box", 0.2)]
-    for name, size in parts:
+    """Steps on ``|theta - c|^2 / 2`` with a penalty lead to its minimum, and none leaves ``radius`` or ``box``.
+
+    With any values of parameters, steps without a gradient shrink theta by ``l2`` and ``l1``.
+    """
+    it = subject.it
+    for name, (size, least) in MINIMA.items():
         if name not in it.penalties:
             continue
+        penalty, bounded = Penalty(**{name: size}), name in ("radius", "box")
         theta, state = np.full(5, 0.15), np.zeros(it.state_size(5))
-        start, bounded = theta.copy(), name in ("radius", "box")
-        for t in range(1, 21):
-            gradient = generator.normal(size=5) if bounded else np.zeros(5)
-            theta = np.asarray(it.step(theta, gradient, t, Penalty(**{name: size}), state))
+        values, start = [_penalized(theta, penalty)], theta.copy()
+        for t in range(1, STEPS if subject.by_default else 20):
+            gradient = theta - LEAST if bounded or subject.by_default else np.zeros(5)
+            theta = np.asarray(it.step(theta, gradient, t, penalty, state))
             reached = float(np.linalg.norm(theta) if name == "radius" else np.abs(theta).max())
             if bounded and reached > size * (1 + 1e-9):
                 raise CheckFailed(f"step {t} reaches {reached:.6g}, and {name} is {size}")
-        if not bounded and not np.linalg.norm(theta) < np.linalg.norm(start):
+            values.append(_penalized(theta, penalty))
+        if subject.by_default:
+            _arrived(values, _penalized(least, penalty), f"with {name}={size} ")
+        elif not (bounded or np.linalg.norm(theta) < np.linalg.norm(start)):
             raise CheckFailed(f"20 steps without a gradient do not shrink theta, and {name} is {size}")
+
+
+LEAST = np.array([2.0, 0.6, -1.0, 0.2, 0.0])
+"""Minimum of ``|theta - LEAST|^2 / 2``, without a penalty."""
+
+MINIMA: dict[PenaltyName, tuple[float, NDArray[np.float64]]] = {
+    "l2": (1.0, LEAST / 2),
+    "l1": (0.5, np.sign(LEAST) * np.maximum(np.abs(LEAST) - 0.5, 0.0)),
+    "radius": (0.5, LEAST * (0.5 / np.linalg.norm(LEAST))),
+    "box": (0.4, np.clip(LEAST, -0.4, 0.4)),
+}
+"""A size of each penalty, and the minimum with it."""
+
+
+def _penalized(theta: NDArray[np.float64], penalty: Penalty) -> float:
+    """Return ``|theta - LEAST|^2 / 2`` with the penalty."""
+    charged = penalty.l2 / 2 * (theta**2).sum() + penalty.l1 * np.abs(theta).sum()
+    return float(((theta - LEAST) ** 2).sum() / 2 + charged)
+
+
+def _arrived(values: list[float], least: float, label: str = "") -> None:
+    """Raise unless the values along the steps are near the least one in the end, or still fall."""
+    start, half, value = values[0], values[len(values) // 2], values[-1]
+    if value - least > ARRIVED * (start - least) and not half - value > STALLED * (start - least):
+        raise CheckFailed(f"{label}steps stop at the objective {value:.6g}, and its minimum is {least:.6g}")
 
 
 @conformance_check("optimizer", base=StepOptimizer, of_values=True)
@@ -83,6 +115,8 @@ def solver_says_how_optimal_it_is(subject: Subject) -> None:
         value, gradient = problem.value_and_gradient(fit.theta)
         length = 1e-3 / max(1.0, float(np.linalg.norm(gradient)))
         lower = problem.value_and_gradient(fit.theta - length * gradient)[0]
+        if subject.by_default and not value < problem.value_and_gradient(np.zeros(problem.dimension))[0]:
+            raise CheckFailed(f"{label}: the objective is {value:.9g}, no less than at theta = 0")
         if fit.converged and value - lower > 1e-7 * max(1.0, abs(value)):
             raise CheckFailed(f"{label}: it says converged, but a gradient step lowers {value:.9g} to {lower:.9g}")
         norm = float(np.linalg.norm(gradient))
