@@ -388,7 +388,9 @@ class SuitePart(NamedTuple):
         for n in self.n:
             there = sorted({each for one in chosen for each in one.n})
             if n not in there:
-                raise SpecError(f"{option('n', n)}: no such n; suite {suite.name!r} has {', '.join(map(str, there))}")
+                # n = 1 stands for all judgments of the data.
+                has = f"has {', '.join(map(str, there))}" if there != [1] else "takes all judgments; leave it out"
+                raise SpecError(f"{option('n', n)}: no such n; suite {suite.name!r} {has}")
         kept = tuple(one for one in chosen if not self.n or {*one.n} & {*self.n})
         return suite.model_copy(update={"experiments": kept})
 

@@ -77,7 +77,7 @@ class BTL(Protocol):
             )
         design, heldout = design_heldout([queries.ids[q] for q in chosen], self.design, self.heldout)
         scale = len(design) / self.design
-        if len(design) < self.design:
+        if (len(design), len(heldout)) != (self.design, self.heldout):
             reduced.append(
                 f"{len(design)} design and {len(heldout)} held-out queries instead of {self.design} and "
                 f"{self.heldout}; every n is scaled by {scale:.4g}, which keeps the judgments per query."

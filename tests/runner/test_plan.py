@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -200,5 +201,9 @@ def test_a_run_says_what_the_data_make_smaller(tmp_path: Path) -> None:
     for answer in (said[0].stdout, *pages):
         for text in texts:
             assert "".join(text.split()) in "".join(answer.split())
+    more = api.planned(str(written(tmp_path / "m.toml", suite.replace("design=50", "design=2"))))
+    (text,) = more.plan.smaller
+    assert "instead of 2 and 50; every n is scaled by " in text
+    assert sum(map(int, re.findall(r"(\d+) (?:design|held-out)", text))) == 2 * design
     whole = api.planned(str(written(tmp_path / "w.toml", suite.replace("=50", "=10").replace("24", "60"))))
     assert whole.plan.smaller == ()

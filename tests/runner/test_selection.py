@@ -95,6 +95,7 @@ def test_parts_of_a_suite_share_a_folder_with_the_whole(whole, tmp_path: Path) -
         (["--only", "orders/k=6"], "--only orders/k=6: suite 'two' has no such contender; did you mean 'orders/k="),
         (["--n", "300"], "--n 300: no such n; suite 'two' has 50, 100, 200"),
         (["--only", "populations", "--n", "200"], "--n 200: no such n; suite 'two' has 50"),
+        (["--suite", "graded", "--n", "300"], "--n 300: no such n; suite 'graded' takes all judgments; leave it out"),
         (
             ["--only", "orders/random", "--with", "random-scores:stream=3"],
             "--only leaves out all that --with adds; select it too: --only orders/random-scores:stream=3",
