@@ -27,8 +27,10 @@ from rankbench.methods.erm import ERM
 from rankbench.methods.ranker_rows import (
     UNSAID,
     compared_rows,
+    contents_of,
     queries_of_rows,
     query_weights,
+    warn_of_cut_queries,
     warn_of_query_features,
     with_queries,
     without_queries,
@@ -242,6 +244,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         self.optimality_ = fitted.optimality
         self.n_iter_ = int(fitted.info["iterations"])
         self.n_queries_ = len(queries)
+        self._learned = {} if of is None else contents_of(queries)
         if not fitted.converged:
             warnings.warn(
                 f"{method.optimizer.name} did not reach its tolerance: optimality {fitted.optimality:.2g}",
@@ -298,12 +301,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         UserWarning
-            Queries have fewer than two items, or all their labels are equal: the mean leaves them out.
+            Queries have fewer than two items, or all their labels are equal: the mean leaves them out. Or `fit` had
+            other items of these queries, as where a split cuts them.
         """
         check_is_fitted(self)
         X, of = with_queries(X, qid, self.query)
         x, labels = self._labelled(X, y, reset=False)
         queries, rows = queries_of_rows(x, labels, of)
+        if of is not None:
+            warn_of_cut_queries(contents_of(queries), self._learned)
         scores, chosen = self._scores(x)[rows], _chosen(queries)
         weights = None
         if sample_weight is not None:
@@ -366,6 +372,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             ranker.n_features_in_, ranker.n_iter_ = int(record["features"]), int(record["iterations"])
             ranker.optimality_ = float(record["optimality"])
             ranker.n_queries_ = int(record.get("queries", 1))  # earlier files have none
+            ranker._learned = {}
             if record["names"]:
                 ranker.feature_names_in_ = np.array(record["names"], object)
         except InputError:

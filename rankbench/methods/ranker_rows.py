@@ -121,6 +121,25 @@ def warn_of_query_features(x: NDArray[np.float32], qid: ArrayLike | None) -> Non
         )
 
 
+def contents_of(queries: Queries) -> dict[str, int]:
+    """Return a number for each query that tells its items from others, in any order of them."""
+    bits = np.ascontiguousarray(queries.x).view(np.uint32).astype(np.uint64)
+    sums = np.add.reduceat(bits.sum(axis=1), queries.offsets[:-1])
+    return dict(zip(queries.ids, sums.tolist(), strict=True))
+
+
+def warn_of_cut_queries(judged: dict[str, int], learned: dict[str, int]) -> None:
+    """Warn if a ranker is judged by queries that it has learned from other items of: their lists have been cut."""
+    cut = [name for name, content in judged.items() if learned.get(name, content) != content]
+    if cut:
+        warnings.warn(
+            f"fit had other items of {len(cut)} of {len(judged)} queries, as query {cut[0]}. A split that cuts queries "
+            "judges short lists, and scores too high: keep them whole, as GroupKFold() with groups= does. Different "
+            "queries need different names",
+            stacklevel=3,
+        )
+
+
 def _is_none(name: Any) -> bool:
     try:
         return name is None or bool(name != name) or name in (math.inf, -math.inf)

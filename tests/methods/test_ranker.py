@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning, NotFittedError  # noqa: E402
 from sklearn.metrics import ndcg_score  # noqa: E402
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score  # noqa: E402
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score  # noqa: E402
 from sklearn.pipeline import Pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
@@ -204,6 +205,29 @@ def test_nothing_is_learned_or_judged_where_no_query_is_told(graded):
     for told in (None, "qid"):
         with pytest.raises(ValueError, match="both say which rows belong to which query"):
             one.set_params(query=told).score(x, y, qid)
+
+
+def test_a_split_that_cuts_queries_is_told(graded):
+    x, labels, qid = graded
+    frame = pl.DataFrame(x).with_columns(qid=qid)
+    whole = qid < 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker = rankbench.Ranker(query="qid").fit(frame.filter(whole), labels[whole])
+        turned = np.flatnonzero(whole)[::-1]
+        ranker.score(frame[turned], labels[turned])  # all it learned from, in another order
+        ranker.score(frame.filter(~whole), labels[~whole])
+        rankbench.Ranker(query=None).fit(x[whole], labels[whole]).score(x[~whole], labels[~whole])
+    counted = np.arange(len(qid)) % 2 == 0
+    ranker.fit(frame.filter(counted), labels[counted])
+    both = len({*qid[counted]} & {*qid[~counted]})
+    with pytest.warns(UserWarning, match=f"fit had other items of {both} of {both} queries.*GroupKFold"):
+        ranker.score(frame.filter(~counted), labels[~counted])
+    with pytest.warns(UserWarning, match="fit had other items of"):
+        cross_val_score(rankbench.Ranker(query="qid"), frame, labels, cv=KFold(3, shuffle=True, random_state=1))
+    ranker = pickle.loads(pickle.dumps(ranker))
+    with pytest.warns(UserWarning, match="fit had other items of"):
+        ranker.score(frame.filter(~counted), labels[~counted])
 
 
 def test_a_column_of_a_frame_names_the_queries_and_is_no_feature(graded):
