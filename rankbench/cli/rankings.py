@@ -67,14 +67,15 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
 
 
 def _next(found: Aggregation, log: str) -> list[str]:
-    """Return the next commands: an audit of a ranking with intervals, and the difference of its first two items."""
+    """Return the next commands: an audit, and the difference of the first two items that have intervals."""
     if "query" in found.table.columns or found.table.height < 2:
         return []
     if not found.facts["intervals"]:
         return [shlex.join(["rankbench", "aggregate", shown_log(log), "--intervals"])]
     audit = [shlex.join(["rankbench", "audit", shown_log(log)])] * (found.facts["votes"] == "votes")
-    pair = found.table["item"].head(2).to_list()
-    return [*audit, shlex.join(["--between", *pair]), "--out board.html"]
+    known = found.table.filter(pl.col("lower").is_not_null())["item"].head(2).to_list()
+    between = [shlex.join(["--between", *known])] * (len(known) == 2)
+    return [*audit, *between, "--out board.html"]
 
 
 def footnotes_of(found: Aggregation, *, score: bool = True) -> list[str]:

@@ -50,6 +50,14 @@ def test_the_table_names_method_unit_and_counts(rankbench, log: str) -> None:
     assert shown[-1] == "Score: bradley-terry:penalty=firth, log-odds; 1 more wins 73%."
 
 
+def test_the_next_pair_has_intervals(rankbench, tmp_path: Path) -> None:
+    """An item of one vote is first, and no difference from it is known."""
+    votes = str(written(tmp_path / "votes.csv", VOTES + b"a,d,right\n" + b"c,b,left\n" * 9))
+    shown = rankbench("aggregate", votes, "--intervals")
+    assert next(line for line in shown.stdout.splitlines() if " d " in line).split()[6] == "\u2014"
+    assert " | --between a c | " in shown.stderr
+
+
 def test_without_intervals_places_are_no_ranks(rows, log: str) -> None:
     plain, known = rows(log), rows(log, "--intervals", "bootstrap")
     assert {"rank_low", "rank_high", "may_be_first", "lower", "upper"} <= known[0].keys()
