@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,7 @@ from rankbench.ranking.rank_ranges import (
     many_rank_ranges,
     places,
     reference_items,
+    reference_items_by_draws,
     relative_covariance,
     score_intervals,
 )
@@ -157,19 +160,23 @@ def with_draws(
         Variances are known: by a formula, of independent votes.
     """
     units, m = log.units, len(scores)
+    reference = None
     if aggregator.only_differences():
-        enough = has_interval(units)
-        blocks = (less_known_mean(block, scales, enough) for block in blocks)
-        scores = less_known_mean(scores[None], scales, enough)[0]
+        rest = iter(blocks)
+        first = next(rest)
+        reference = reference_items_by_draws(first, scales, has_interval(units))
+        centered = partial(less_known_mean, scales=scales, known=reference)
+        blocks, scores = map(centered, itertools.chain([first], rest)), centered(scores[None])[0]
     errors = many_errors(scores, scales, units, blocks)
     freedom = np.full(m, np.inf) if known else degrees_of_freedom(units)
-    low, high, first = many_rank_ranges(scores, errors, scales, units, freedom)
+    low, high, ahead = many_rank_ranges(scores, errors, scales, units, freedom)
     lower, upper = score_intervals(scores, errors.se, units, aggregator.bounds())
     note = (
         f"ranges of ranks of more than {LARGEST:,} items are by simultaneous intervals of scores, some 10% wider than "
         "comparisons of all pairs"
     )
-    return ItemRanking(log.items, scores, lower, upper, low, high, first, scales, units), [note]
+    ranking = ItemRanking(log.items, scores, lower, upper, low, high, ahead, scales, units, reference=reference)
+    return ranking, [note, *reference_note(ranking)]
 
 
 _LEVEL = 0.95

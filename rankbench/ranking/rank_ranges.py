@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -90,13 +90,35 @@ def reference_items(
     known : ndarray of bool, shape (m,)
         Items that have an interval; the others are none of the reference.
     """
-    reference = known.copy()
-    for scale in np.unique(scales[known]):
-        at = np.flatnonzero(known & (scales == scale))
-        if (n := len(at)) < 3:
-            continue
+
+    def variances(at: NDArray[np.intp]) -> NDArray[np.float64]:
         block = covariance[np.ix_(at, at)]
-        own = np.diag(block) - 2 * block.mean(axis=1) + block.mean()
+        return np.asarray(np.diag(block) - 2 * block.mean(axis=1) + block.mean())
+
+    return _well_known(variances, scales, known)
+
+
+def reference_items_by_draws(
+    draws: NDArray[np.float64], scales: NDArray[np.int64], known: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return the `reference_items` by draws of the errors of scores, shape (K, m)."""
+
+    def variances(at: NDArray[np.intp]) -> NDArray[np.float64]:
+        return np.asarray(((draws[:, at] - draws[:, at].mean(axis=1, keepdims=True)) ** 2).mean(axis=0))
+
+    return _well_known(variances, scales, known)
+
+
+def _well_known(
+    variances: Callable[[NDArray[np.intp]], NDArray[np.float64]], scales: NDArray[np.int64], known: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return the `reference_items` by the variances of scores less the mean of some items."""
+    reference = known.copy()
+    members = np.flatnonzero(known & (np.bincount(scales[known], minlength=int(scales.max()) + 1)[scales] > 2))
+    members = members[np.argsort(scales[members], kind="stable")]
+    for at in np.split(members, np.flatnonzero(np.diff(scales[members])) + 1) if len(members) else ():
+        n = len(at)
+        own = variances(at)
         q = np.maximum(n / (n - 2) * (own - own.sum() / (n * (n - 1))), 0)
         order, sizes, typical = np.argsort(q, kind="stable"), np.arange(1, n + 1), np.median(q)
         excess = (np.cumsum(q[order]) / sizes - typical) / sizes

@@ -117,6 +117,22 @@ def test_many_items_have_the_intervals_of_few(intervals: str, monkeypatch: pytes
     assert any("by simultaneous intervals of scores" in note for note in many.notes)
 
 
+def test_an_item_of_a_dozen_votes_widens_no_interval_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lost them all: its error is some ten times that of the others, which a mean of all would share."""
+    for module in ("ranking.rank.LARGEST", "interfaces.aggregator.MOST_DENSE"):
+        monkeypatch.setattr(f"rankbench.{module}", 4)
+    log = tournament(8, seed=3)
+    log = pl.concat([log] * 20)
+    rare = pl.DataFrame({"winner": [str(i % 8) for i in range(12)], "loser": ["8"] * 12})
+    found = [rankbench.aggregate(each, intervals="sandwich") for each in (log, pl.concat([log, rare]))]
+    before, after = (one.table.filter(pl.col("item") != "8").sort("item") for one in found)
+    widths = [(table["upper"] - table["lower"]).to_numpy() for table in (before, after)]
+    np.testing.assert_allclose(widths[1], widths[0], rtol=0.25)  # draws
+    assert widths[1].mean() < 1.05 * widths[0].mean()
+    np.testing.assert_allclose(after["score"], before["score"], atol=0.05)
+    assert any("the mean score, which is 0, leaves out 1 of 9 items" in note for note in found[1].notes)
+
+
 def test_intervals_that_take_a_matrix_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankbench.ranking.rank.LARGEST", 20)
     tied = tournament(30).with_columns(tie=pl.int_range(pl.len()) % 3 == 0)
