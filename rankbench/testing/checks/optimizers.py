@@ -56,7 +56,7 @@ def penalties_hold(subject: Subject) -> None:
         penalty, bounded = Penalty(**{name: size}), name in ("radius", "box")
         theta, state = np.full(5, 0.15), np.zeros(it.state_size(5))
         values, start = [_penalized(theta, penalty)], theta.copy()
-        for t in range(1, STEPS if subject.by_default else 20):
+        for t in range(1, STEPS if subject.by_default else 21):
             gradient = theta - LEAST if bounded or subject.by_default else np.zeros(5)
             theta = np.asarray(it.step(theta, gradient, t, penalty, state))
             reached = float(np.linalg.norm(theta) if name == "radius" else np.abs(theta).max())
