@@ -167,7 +167,7 @@ def test_candidates_left_out_stand_behind(tmp_path: Path, empty: str) -> None:
     a, b, c = candidates
     assert found == {f"{a}>{b}>{c}": 43, f"{c}>{a}={b}": 9, f"{b}>{a}={c}": 1, f"{a}={b}={c}": 1}
     assert notes == [
-        "rankbench takes candidates out of the ballots whom '#/Candidates' does not name: 'Candidate X', 'Candidate Y'",
+        "rankbench takes candidates out of ballots whom '#/Candidates' does not name: 'Candidate X', 'Candidate Y'",
         "rankbench does not read the parameters 'voting method'",
         "rankbench does not read tags",
         "rankbench does not read weights, as '#/Weight Allowed: true' is not said",

@@ -5,21 +5,31 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.readers.text_lines import numbered_lines, uncommented
+from rankbench.data.readers.text_lines import Line, kept_lines
 from rankbench.data.readers.unpacked import unpacked_name
 from rankbench.data.tables.checks import TableReader
+from rankbench.data.tables.orders import NO_CHOICES
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import RawTable
+
+_NUMBER = "[0-9]{1,15}"
+_PLACE = rf"{_NUMBER}|{{\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*}}"
+_BALLOT = re.compile(rf"({_NUMBER})\s*:\s*((?:{_PLACE})(?:\s*,\s*(?:{_PLACE}))*)")
+_NAME = re.compile(r"#\s*ALTERNATIVE NAME ([0-9]{1,9})")
+_MOST_ALTERNATIVES = 1_000_000
+_ALTERNATIVES, _VOTERS, _UNIQUE = "NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS"
 
 
 class PreflibReader(TableReader):
@@ -57,154 +67,84 @@ class PreflibReader(TableReader):
 
     def raw(self, path: Path) -> RawTable:
         """Return the orders; see `Reader.raw`. All of the file is read at once."""
-        file = PreflibFile(existing(path), self.names, self.counts)
-        return RawTable(file.orders().lazy(), path, in_schema=True, notes=tuple(file.notes))
-
-
-_NUMBER = "[0-9]{1,15}"
-_PLACE = rf"{_NUMBER}|{{\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*}}"
-_BALLOT = re.compile(rf"({_NUMBER})\s*:\s*((?:{_PLACE})(?:\s*,\s*(?:{_PLACE}))*)")
-_NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
-_MOST_ALTERNATIVES = 1_000_000
-_COUNTS = ("NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS")
-
-
-class PreflibFile:
-    """One PrefLib file.
-
-    Parameters
-    ----------
-    path : Path
-    names : bool
-        Whether items are called by their names.
-    counted : bool
-        Whether the header's numbers of voters and of unique orders must be right.
-    """
-
-    def __init__(self, path: Path, names: bool, counted: bool) -> None:
-        self.path, self.names, self.counted = path, names, counted
-        self.header: dict[str, tuple[str, int]] = {}  # value and line
-        self.named: dict[int, str] = {}
-        self.type = ""
-        self.candidates: dict[int, str] = {}
-        self.notes: list[str] = []
-
-    def orders(self) -> pl.DataFrame:
-        """Return the ballots; a file is read once."""
-        line, ballots = 0, list[tuple[int, str]]()
-        for line, text in numbered_lines(self.path, kept=True):
-            content = text.strip()
-            if content.startswith("#"):
-                self._say(content[1:].strip(), line)
-            elif content:
-                if not ballots:
-                    self._begin(line)
-                ballots.append((line, content))
-        self._number(ballots)
+        header, named, rows = dict[str, tuple[str, Line]](), dict[int, str](), list[Line]()
+        for line in kept_lines(existing(path)):
+            content = line.until(-1)
+            key, colon, value = map(str.strip, content.text.partition(":"))
+            if match := _NAME.fullmatch(key):
+                named[int(match[1])] = value
+            elif key.startswith("#") and colon:
+                header[key[1:].strip()] = value, line
+            elif content.text and not key.startswith("#"):
+                rows.append(content)
+        for key in (_ALTERNATIVES, _VOTERS, _UNIQUE):
+            if key in header and not re.fullmatch(_NUMBER, header[key][0]):
+                raise header[key][1].error(f"{key} must be a whole number, not {short_repr(header[key][0])}")
+        if not rows:
+            raise content.error("the file has no ballots")
+        if _ALTERNATIVES not in header:
+            raise rows[0].error(
+                "there is no header line '# NUMBER ALTERNATIVES: ...'; files in PrefLib's format from before 2022 "
+                "must be fetched again"
+            )
+        candidates = self._candidates(*header[_ALTERNATIVES], named, rows)
+        kind = header["DATA TYPE"][0] if "DATA TYPE" in header else unpacked_name(path).rpartition(".")[2]
         # By places; tied alternatives may stand in any order.
-        rankings: dict[tuple[frozenset[int], ...], list[list[int]]] = {}
-        counts: Counter[tuple[frozenset[int], ...]] = Counter()
-        for number, content in ballots:
-            places, count = self._ballot(content, number)
-            key = tuple(map(frozenset, places))
-            rankings.setdefault(key, places)
-            counts[key] += count
-        self._end(line, len(ballots), counts)
-        if repeated := len(ballots) - len(counts):
-            self.notes.append(
-                f"rankbench adds up the counts of equal ballots: {count_text(repeated, 'line')} more than ballots"
-            )
-        query, names = Path(unpacked_name(self.path)).stem, list(self.candidates.values())
-        rows = [
-            (query, [[self.candidates[item] for item in place] for place in rankings[key]], count, names)
-            for key, count in counts.items()
-        ]
-        return pl.DataFrame(rows, schema=orders_schema(("count", "candidates")), orient="row")
-
-    def _error(self, message: str, line: int) -> InputError:
-        return InputError(message, path=self.path, row=line)
-
-    def _say(self, text: str, line: int) -> None:
-        """Keep the name or the value in a line of the header."""
-        key, colon, value = (part.strip() for part in text.partition(":"))
-        if named := _NAME.fullmatch(key):
-            self.named[int(named[1])] = value
-        elif colon and key in _COUNTS and not re.fullmatch(_NUMBER, value):
-            raise self._error(f"{key} must be a whole number, not {short_repr(value)}", line)
-        elif colon:
-            self.header[key] = value, line
-
-    def _begin(self, line: int) -> None:
-        """Check the header at the first ballot."""
-        if "NUMBER ALTERNATIVES" not in self.header:
-            raise self._error(
-                "there is no header line '# NUMBER ALTERNATIVES: ...' before the first ballot; files in PrefLib's "
-                "format from before 2022 must be fetched again",
-                line,
-            )
-        ending = unpacked_name(self.path).rpartition(".")[2]
-        self.type = self.header.get("DATA TYPE", (ending, 0))[0].lower()
-
-    def _number(self, ballots: list[tuple[int, str]]) -> None:
-        """Name the alternatives, from 0 where the header names a 0, or, without names, where a ballot ranks it."""
-        if not ballots:
-            return
-        said, place = self.header["NUMBER ALTERNATIVES"]
-        named = self.named or {int(item) for _, text in ballots for item in re.findall(_NUMBER, text.partition(":")[2])}
-        start = 0 if 0 in named else 1
-        numbers = range(start, start + int(said))
-        if len(numbers) > _MOST_ALTERNATIVES:
-            raise self._error(f"there are {said} alternatives; PrefLib has no file of more than a few thousand", place)
-        self.candidates = {number: self.named.get(number, "") if self.names else str(number) for number in numbers}
-        different = {*self.candidates.values()} - {""}
-        if self.names and not len(different) == len(self.named) == len(numbers):
-            raise self._error(
-                f"there are {said} alternatives, and each must have a name of its own; preflib:names=false calls items "
-                "by number",
-                place,
-            )
-
-    def _ballot(self, text: str, line: int) -> tuple[list[list[int]], int]:
-        """Return a ballot's places, and how many voters cast it."""
-        if (match := _BALLOT.fullmatch(text)) is None:
-            raise self._error(f"{short_repr(text)} is not a ballot such as '12: 3,{{1,4}},2'", line)
-        count = int(match[1])
-        if count == 0:
-            raise self._error("the ballot was cast by 0 voters", line)
-        places = [[int(item) for item in re.findall(_NUMBER, place)] for place in re.findall(_PLACE, match[2])]
-        ranked = [item for place in places for item in place]
-        if len(set(ranked)) < len(ranked):
-            again = next(item for i, item in enumerate(ranked) if item in ranked[:i])
-            raise self._error(f"alternative {again} is ranked twice", line)
-        m, start = len(self.candidates), min(self.candidates, default=1)
-        if unknown := [item for item in ranked if item not in self.candidates]:
-            what = f"alternative {unknown[0]} is unknown: there are {m}"
-            raise self._error(f"{what}, from {start} to {start + m - 1}", line)
-        if self.type in ("soc", "soi") and len(places) < len(ranked):
-            raise self._error(f"the ballot has ties, but files of type {self.type} have none", line)
-        if self.type in ("soc", "toc") and len(ranked) < m:
-            what = f"the ballot ranks {len(ranked)} of {m} alternatives"
-            raise self._error(f"{what}, but files of type {self.type} rank all", line)
-        return places, count
-
-    def _end(self, line: int, lines: int, weights: Mapping[tuple[frozenset[int], ...], int]) -> None:
-        """Check the counts in the header; unique orders may be lines, if two have the same ballot."""
-        if not lines:
-            raise self._error("the file has no ballots", line)
-        voters = sum(weights.values())
-        for key, found in (("NUMBER VOTERS", {voters}), ("NUMBER UNIQUE ORDERS", {len(weights), lines})):
-            said, place = self.header.get(key, ("", 0))
-            if self.counted and said and int(said) not in found:
+        added = dict[tuple[frozenset[str], ...], LineBallot]()
+        for ballot in (_preflib_ballot(row, candidates, kind.lower()) for row in rows):
+            places = tuple(map(frozenset, ballot.places))
+            former = added.get(places)
+            added[places] = ballot if former is None else replace(former, count=former.count + ballot.count)
+        voters = sum(int(ballot.count) for ballot in added.values())
+        # Unique orders may be lines, if two have the same ballot.
+        for key, found in ((_VOTERS, {voters}), (_UNIQUE, {len(added), len(rows)})):
+            said, line = header.get(key, ("", content))
+            if self.counts and said and int(said) not in found:
                 made = " or ".join(map(str, sorted(found)))
-                raise self._error(
-                    f"{key} is {said}, but the ballots make {made}; preflib:counts=false ignores it", place
-                )
+                raise line.error(f"{key} is {said}, but the ballots make {made}; preflib:counts=false ignores it")
+        more = count_text(len(rows) - len(added), "line")
+        note = f"rankbench adds up the counts of equal ballots: {more} more than ballots"
+        return ballot_table(path, [*added.values()], candidates.values(), [note] * (len(rows) > len(added)))
+
+    def _candidates(self, said: str, line: Line, named: dict[int, str], rows: Sequence[Line]) -> dict[int, str]:
+        """Return the alternatives, from 0 where the header names a 0, or, without names, where a ballot ranks it."""
+        numbered = named or {int(n) for row in rows for n in re.findall(_NUMBER, row.text.partition(":")[2])}
+        start = 0 if 0 in numbered else 1
+        if int(said) > _MOST_ALTERNATIVES:
+            raise line.error(f"there are {said} alternatives; PrefLib has no file of more than a few thousand")
+        numbers = range(start, start + int(said))
+        if not self.names:
+            return {number: str(number) for number in numbers}
+        if {*named} != {*numbers} or len({*named.values()} - {""}) < len(numbers) or not numbers:
+            raise line.error(
+                f"there are {said} alternatives, and each must have a name of its own; preflib:names=false calls items "
+                "by number"
+            )
+        return {number: named[number] for number in numbers}
+
+
+def _preflib_ballot(line: Line, candidates: Mapping[int, str], kind: str) -> LineBallot:
+    """Return the ballot of a line."""
+    if (match := _BALLOT.fullmatch(line.text)) is None:
+        raise line.error(f"{short_repr(line.text)} is not a ballot such as '12: 3,{{1,4}},2'")
+    places = [[int(item) for item in re.findall(_NUMBER, place)] for place in re.findall(_PLACE, match[2])]
+    ranked, m = [item for place in places for item in place], len(candidates)
+    if unknown := [item for item in ranked if item not in candidates]:
+        start = min(candidates, default=1)
+        raise line.error(f"alternative {unknown[0]} is unknown: there are {m}, from {start} to {start + m - 1}")
+    ballot = LineBallot(line, [[candidates[item] for item in place] for place in places], int(match[1]))
+    if kind in ("soc", "soi") and len(places) < len(ranked):
+        raise line.error(f"the ballot has ties, but files of type {kind} have none")
+    if kind in ("soc", "toc") and len(ranked) < m:
+        raise line.error(f"the ballot ranks {len(ranked)} of {m} alternatives, but files of type {kind} rank all")
+    return ballot
 
 
 _HEAD = re.compile(rb"\s*\d+[ \t]+\d+[ \t]*\r?\n(?:[ \t]*(?:-\d+[ \t]*)+\r?\n)*[ \t]*\d+[ \t\d=-]*[ \t]0[ \t]*\r?\n")
 """Candidates and seats, withdrawn candidates, and the first ballot."""
 
-_FORM = "a line is 'WEIGHT CANDIDATE ... 0', as '5 2=4 1 0'"
+_BLT_BALLOT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)((?:\s+(?:-|\d{1,6}(?:=\d{1,6})*))*)\s+0")
+_WITHDRAWN = re.compile(r"-\d{1,6}(\s+-\d{1,6})*")
 
 
 class BltReader(TableReader):
@@ -233,50 +173,102 @@ class BltReader(TableReader):
 
     def raw(self, path: Path) -> RawTable:
         """Return the orders; see `Reader.raw`. All of the file is read at once."""
-        whole = ((number, text.strip()) for number, text in numbered_lines(existing(path), kept=True))
-        whole = ((number, uncommented(text, -1 if text[:1] != "#" else 0, path, number)) for number, text in whole)
-        lines = ((number, text) for number, text in whole if text)
-        number, first = next(lines, (1, ""))
-        if not re.fullmatch(r"[1-9]\d{0,5}[ \t]+\d{1,6}", first):
-            raise InputError(
-                f"{short_repr(first)} are not the numbers of candidates and of seats", path=path, row=number
-            )
-        m = int(first.split()[0])
-        ballots, withdrawn = _ballots(lines, m, path)
-        names = [_unquoted(text) for _, text in zip(range(m), (text for _, text in lines), strict=False)]
+        whole = (line.until(-1) for line in kept_lines(existing(path)))
+        lines = (one.until(0 if one.text.startswith("#") else -1) for one in whole)
+        lines = (line for line in lines if line.text)
+        first = next(lines, Line("", 1, path))
+        if not re.fullmatch(r"[1-9]\d{0,5}[ \t]+\d{1,6}", first.text):
+            raise first.error(f"{short_repr(first.text)} are not the numbers of candidates and of seats")
+        m = int(first.text.split()[0])
+        ballots, withdrawn = _blt_ballots(lines, m, path)
+        names = [_unquoted(line.text) for line in islice(lines, m)]
         if len(names) < m or len(set(names)) < m or "" in names:
-            raise InputError(
-                f"there are {m} candidates (line {number}), and after the ballots the names {listed(names)}", path=path
-            )
-        gone = {names[candidate - 1] for candidate in withdrawn}
-        rankings = [[[names[c - 1] for c in place if c not in withdrawn] for place in places] for _, places in ballots]
-        rankings = [[place for place in places if place] for places in rankings]
-        note = f"rankbench takes withdrawn candidates out of the ballots: {listed(sorted(gone))}"
-        weights = [weight for weight, _ in ballots]
+            said = f"there are {m} candidates (line {first.number}), and after the ballots the names {listed(names)}"
+            raise InputError(said, path=path)
+        gone = sorted(names[candidate - 1] for candidate in withdrawn)
+        note = f"rankbench takes withdrawn candidates out of the ballots: {listed(gone)}"
         # Whole numbers count voters; fractions, as counting by transfers leaves, weigh ballots.
-        counted = all(weight.is_integer() for weight in weights)
-        beside = {"count": [*map(int, weights)]} if counted else {"weight": weights}
-        return ballot_table(
-            path, rankings, beside, [name for name in names if name not in gone], [note] if gone else []
-        )
+        counted = all(weight.is_integer() for _, weight, _ in ballots)
+        kept = [name for name in names if name not in gone]
+        found = list[LineBallot]()
+        for line, weight, places in ballots:
+            count, weight = (int(weight), 1.0) if counted else (1, weight)
+            named = [[names[c - 1] for c in place] for place in places]
+            found.append(LineBallot(line, named, count, weight).among(kept))
+        return ballot_table(path, found, kept, [note] * bool(gone))
+
+
+def _blt_ballots(
+    lines: Iterator[Line], m: int, path: Path
+) -> tuple[list[tuple[Line, float, list[list[int]]]], set[int]]:
+    """Return lines of ballots, each with its weight and its places, and who has withdrawn."""
+    ballots, withdrawn = list[tuple[Line, float, list[list[int]]]](), set[int]()
+    for line in lines:
+        if line.text == "0":
+            if not ballots:
+                raise line.error("there is no ballot")
+            return ballots, withdrawn
+        if not ballots and _WITHDRAWN.fullmatch(line.text):
+            places = [[-int(word)] for word in line.text.split()]
+            withdrawn.update(*places)
+        elif match := _BLT_BALLOT.fullmatch(line.text):
+            places = [[int(c) for c in word.split("=")] for word in match[2].split() if word != "-"]
+            ballots.append((line, float(match[1]), places))
+        else:
+            raise line.error(f"{short_repr(line.text)} is no ballot: it is 'WEIGHT CANDIDATE ... 0', as '5 2=4 1 0'")
+        if not all(1 <= c <= m for place in places for c in place):
+            raise line.error(f"{short_repr(line.text)} names a candidate beyond the {m} that there are")
+    raise InputError("the ballots do not end: a line '0' follows them, and then the names", path=path)
+
+
+def _unquoted(text: str) -> str:
+    return next(csv.reader([text]), [""])[0].strip() if text.startswith('"') else text
+
+
+@dataclass(frozen=True)
+class LineBallot:
+    """A ballot in a line of a file: places of different names, how many voters cast it, and the weight of each.
+
+    Raises
+    ------
+    InputError
+        Nobody cast it, a name is there twice, or a word says that nobody was chosen.
+    """
+
+    line: Line
+    places: list[list[str]]
+    count: float = 1
+    weight: float = 1
+
+    def __post_init__(self) -> None:
+        if not (self.count and self.weight):
+            raise self.line.error("the ballot was cast by 0 voters")
+        for name, times in Counter(self.names()).items():
+            if times > 1:
+                raise self.line.error(f"{short_repr(name)} is ranked twice")
+            if name.lower() in NO_CHOICES:
+                raise self.line.error(f"{short_repr(name)} names no candidate; leave it out")
+
+    def names(self) -> list[str]:
+        """Return the names on it, in their order."""
+        return [name for place in self.places for name in place]
+
+    def among(self, candidates: Collection[str]) -> LineBallot:
+        """Return it without others than some candidates."""
+        places = [[name for name in place if name in candidates] for place in self.places]
+        return replace(self, places=[place for place in places if place])
 
 
 def ballot_table(
-    path: Path,
-    rankings: Sequence[list[list[str]]],
-    beside: Mapping[str, Sequence[float]],
-    candidates: Sequence[str],
-    notes: Iterable[str],
+    path: Path, ballots: Sequence[LineBallot], candidates: Iterable[str], notes: Iterable[str]
 ) -> RawTable:
     """Return the ballots of one query, named as the file; a note counts ballots that rank nothing.
 
     Parameters
     ----------
     path : Path
-    rankings : sequence of lists of places
-    beside : mapping of str to sequence of float
-        ``count``, ``weight`` or both, of each ballot.
-    candidates : sequence of str
+    ballots : sequence of LineBallot
+    candidates : iterable of str
     notes : iterable of str
         Sentences on how the ballots were read.
 
@@ -285,50 +277,15 @@ def ballot_table(
     InputError
         No ballot ranks a candidate.
     """
-    if not any(rankings):
+    full = [ballot for ballot in ballots if ballot.places]
+    if not full:
         raise InputError("the file has no ballot that ranks anybody", path=path)
-    schema = orders_schema((*beside, "candidates"))
-    same = {"query_id": Path(unpacked_name(path)).stem, "candidates": list(candidates)}
-    columns = {"ranking": rankings, **beside} | {name: [value] * len(rankings) for name, value in same.items()}
-    orders = pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
-    empty = sum(not places for places in rankings)
+    weighed = any(ballot.weight != 1 for ballot in ballots)
+    schema = orders_schema(("count", "candidates", *["weight"] * weighed))
+    columns: dict[str, list[Any]] = {name: [getattr(one, name) for one in full] for name in ("count", "weight")}
+    columns |= {"query_id": [Path(unpacked_name(path)).stem] * len(full), "candidates": [list(candidates)] * len(full)}
+    columns |= {"ranking": [one.places for one in full]}
+    orders = pl.DataFrame({name: columns[name] for name in schema}, schema)
+    empty = len(ballots) - len(full)
     said = [f"rankbench leaves out {count_text(empty, 'line', 'of empty ballots')}"] if empty else []
-    kept = orders.filter(pl.col("ranking").list.len() > 0)
-    return RawTable(kept.lazy(), path, in_schema=True, notes=(*said, *notes))
-
-
-def _ballots(
-    lines: Iterator[tuple[int, str]], m: int, path: Path
-) -> tuple[list[tuple[float, list[list[int]]]], set[int]]:
-    """Return ballots, each with its weight, and who has withdrawn."""
-    ballots: list[tuple[float, list[list[int]]]] = []
-    withdrawn: set[int] = set()
-    for number, text in lines:
-        if text == "0":
-            if not ballots:
-                raise InputError("there is no ballot", path=path, row=number)
-            return ballots, withdrawn
-        words = text.split()
-        if not ballots and all(re.fullmatch(r"-\d{1,6}", word) for word in words):
-            ranked = [-int(word) for word in words]
-            withdrawn.update(ranked)
-        else:
-            places = [word for word in words[1:-1] if word != "-"]
-            good = re.fullmatch(r"\d{1,15}(\.\d{1,9})?", words[0]) and words[-1] == "0" and len(words) > 1
-            if not good or not all(re.fullmatch(r"\d{1,6}(=\d{1,6})*", place) for place in places):
-                raise InputError(f"{short_repr(text)} is no ballot: {_FORM}", path=path, row=number)
-            ballots.append((float(words[0]), [[int(c) for c in place.split("=")] for place in places]))
-            ranked = [c for place in ballots[-1][1] for c in place]
-            if ballots[-1][0] == 0:
-                raise InputError("the ballot was cast by 0 voters", path=path, row=number)
-        if len(set(ranked)) < len(ranked) or not all(1 <= c <= m for c in ranked):
-            raise InputError(
-                f"{short_repr(text)} names a candidate twice, or one beyond the {m} that there are",
-                path=path,
-                row=number,
-            )
-    raise InputError("the ballots do not end: a line '0' follows them, and then the names", path=path)
-
-
-def _unquoted(text: str) -> str:
-    return next(csv.reader([text]), [""])[0].strip() if text.startswith('"') else text
+    return RawTable(orders.lazy(), path, in_schema=True, notes=(*said, *notes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -108,18 +108,43 @@ def numbered_lines(path: Path, *, kept: bool = False) -> Iterator[tuple[int, str
         yield from enumerate(texts, chunk.line)
 
 
-def uncommented(text: str, at: int, path: Path, number: int) -> str:
-    """Return a line up to its comment, which begins at a ``#``; -1: it has none.
+@dataclass(frozen=True)
+class Line:
+    """A line of a file that is kept in memory, without its newline.
 
-    Raises
-    ------
-    InputError
-        A letter follows: ``#Ann`` may be a name.
+    Attributes
+    ----------
+    text : str
+    number : int
+        From 1.
+    path : Path
     """
-    if at >= 0 and text[at + 1 : at + 2].isalnum():
-        what = f"{short_repr(text[at:])} may be a comment, or a name: a blank behind the # makes it a comment"
-        raise InputError(what, path=path, row=number)
-    return text[:at] if at >= 0 else text
+
+    text: str
+    number: int
+    path: Path
+
+    def error(self, message: str) -> InputError:
+        """Return an error on the line."""
+        return InputError(message, path=self.path, row=self.number)
+
+    def until(self, at: int) -> Line:
+        """Return the line up to its comment, which begins at a ``#``, without blanks around; -1: it has none.
+
+        Raises
+        ------
+        InputError
+            A letter follows: ``#Ann`` may be a name.
+        """
+        if at >= 0 and self.text[at + 1 : at + 2].isalnum():
+            what = "may be a comment, or a name: a blank behind the # makes it a comment"
+            raise self.error(f"{short_repr(self.text[at:])} {what}")
+        return replace(self, text=(self.text[:at] if at >= 0 else self.text).strip())
+
+
+def kept_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a file that are all kept; see `chunks`."""
+    return (Line(text, number, path) for number, text in numbered_lines(path, kept=True))
 
 
 def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import polars as pl
 
@@ -14,20 +15,6 @@ from rankbench.data.tables.schemas import GAMES, MOST_GAMES, SHARE
 from rankbench.data.tables.vote_sides import TIES, side_of, words_of_sides
 from rankbench.errors import Unread, option, options
 from rankbench.interfaces.reading import Reading
-
-OUTCOMES = (
-    ("winner", "loser"),
-    ("winner",),
-    ("points",),
-    ("margin",),
-    ("preference",),
-    ("left_score", "right_score"),
-    ("left_place", "right_place"),
-    ("left_wins", "right_wins"),
-    ("left_won", "right_won"),
-)
-"""Roles that say who won."""
-
 
 _SCORELINE = r"^(-?\d{1,4})\s*[-:\u2010-\u2015\u2212]\s*(-?\d{1,4})$"
 """Two scores in one column; one below 0 may be a code."""
@@ -94,7 +81,7 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
 def outcome_of(reading: Reading) -> VoteOutcome:
     """Return the outcome of votes in a table `with_numbers` and with two columns of items."""
     roles = outcome_roles(reading)
-    return _OF[roles](reading)
+    return _of_words(reading) if roles == ("winner",) else _of_numbers(reading, roles)
 
 
 def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
@@ -108,7 +95,7 @@ def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
     for name in names:
         text = text_of(name)
         if names.count(name) > 1:
-            lines = {f"{_number_of(name)}{at}": text.str.extract(_SCORELINE, at) for at in (1, 2)}
+            lines = {_number_of(name, at): text.str.extract(_SCORELINE, at) for at in (1, 2)}
             found |= {alias: number_of(part, errors=False) for alias, part in lines.items()}
         else:
             flag = text.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Float64)
@@ -138,9 +125,9 @@ def once_per_cell(frame: pl.LazyFrame, outcome: VoteOutcome) -> VoteOutcome:
     return replace(outcome, lead=lead, missing=missing)
 
 
-def _number_of(name: str) -> str:
-    """Return the column of a column's numbers."""
-    return f"\0number {name}"
+def _number_of(name: str, at: int = 0) -> str:
+    """Return the column of a column's numbers; of two in one, ``2-1``, of the first or the second."""
+    return f"\0number {name}{at or ''}"
 
 
 def _of_words(reading: Reading) -> VoteOutcome:
@@ -162,126 +149,125 @@ def _of_words(reading: Reading) -> VoteOutcome:
     else:
         sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
         wrong = f"{{}} is neither of the two items in {sides}, nor a tie: {option('words', 'tie=____')} or missing=____"
-    return VoteOutcome(lead, _is_missing(said, missing), (winner,), wrong)
+    return VoteOutcome(lead, says(said, missing) if missing else pl.lit(value=False), (winner,), wrong)
 
 
-def _is_missing(text: pl.Expr, words: tuple[str, ...]) -> pl.Expr:
-    return says(text, words) if words else pl.lit(value=False)
+def _of_numbers(reading: Reading, roles: tuple[str, ...]) -> VoteOutcome:
+    """Return the outcome that columns of numbers say."""
+    way, words = NUMBERS[roles], reading.words.get("missing", ())
+    beside = [name for role in way.beside if (name := reading.one(role))]
+    names = [*map(reading.one, roles), *beside[:1]]
+    values = [pl.col(_number_of(name, at if names.count(name) > 1 else 0)) for at, name in enumerate(names, 1)]
+    missing = pl.lit(value=False)
+    for name, value in zip(names, values, strict=True) if words else ():
+        missing |= missing_number(text_of(name), value, words)
+    # Two numbers of one column have two keys.
+    numbers = {f"{name}{chr(0) * at}": values[at] for at, name in enumerate(names) if way.lowest is not None}
+    sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
+    wrong, columns = way.wrong.replace("{sides}", sides), tuple(dict.fromkeys(names))
+    outcome = VoteOutcome(pl.lit(None), missing, columns, wrong, numbers, lowest=way.lowest or 0)
+    return way.read(outcome, *values)
 
 
-def _number(name: str, reading: Reading) -> tuple[pl.Expr, pl.Expr]:
-    """Return the number of a column, and where it is missing."""
-    text, words = text_of(name), reading.words.get("missing", ())
-    value = pl.col(_number_of(name))
-    return value, missing_number(text, value, words) if words else pl.lit(value=False)
-
-
-def _of_points(reading: Reading) -> VoteOutcome:
-    name = reading.one("points")
-    value, missing = _number(name, reading)
-    return _graded(name, value, missing, "{} is no share of points of the left, a number from 0 to 1", reading)
-
-
-def _of_preference(reading: Reading) -> VoteOutcome:
-    name = reading.one("preference")
-    value, missing = _number(name, reading)
-    share = pl.when(value == 0).then(0.5).when((value >= 1) & (value <= 2)).then(2 - value)
-    wrong = "{} is no preference: a number from 1, where the left won, to 2, where the right did, or 0"
-    return _graded(name, share, missing, wrong, reading, code=False)
-
-
-def _graded(
-    name: str, share: pl.Expr, missing: pl.Expr, wrong: str, reading: Reading, *, code: bool = True
-) -> VoteOutcome:
+def _of_share(outcome: VoteOutcome, share: pl.Expr) -> VoteOutcome:
     """Return the outcome of the left's share; between 0 and 1, but for a half, a vote is divided."""
     share = pl.when((share >= 0) & (share <= 1)).then(share)
     graded = pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share)
-    numbers = {name: _number(name, reading)[0]} if code else {}
-    return VoteOutcome(share - 0.5, missing, (name,), wrong, numbers, {SHARE: graded})
+    return replace(outcome, lead=share - 0.5, more={SHARE: graded})
 
 
-def _of_margin(reading: Reading) -> VoteOutcome:
-    name = reading.one("margin")
-    value, missing = _number(name, reading)
-    wrong = "{} is no number that says by how much the left won"
-    return VoteOutcome(value, missing, (name,), wrong, {name: value}, lowest=-math.inf)
+def _of_preference(outcome: VoteOutcome, value: pl.Expr) -> VoteOutcome:
+    return _of_share(outcome, pl.when(value == 0).then(0.5).when((value >= 1) & (value <= 2)).then(2 - value))
 
 
-def _of_two(kind: str) -> Callable[[Reading], VoteOutcome]:
-    def of_two(reading: Reading) -> VoteOutcome:
-        names = (reading.one(f"left_{kind}"), reading.one(f"right_{kind}"))
-        values, gone = _both(names, reading)
-        difference = values[0] - values[1]
-        lead = -difference if kind == "place" else difference
-        what = "two places" if kind == "place" else "the scores, two numbers,"
-        sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
-        wrong = f"{{}} are not {what} of {sides}"
-        columns = tuple(dict.fromkeys(names))
-        keys = names if len(columns) == 2 else (names[0], f"{names[0]}\0")
-        numbers = dict(zip(keys, values, strict=True))
-        return VoteOutcome(lead, gone, columns, wrong, numbers, lowest=int(kind == "place"))
-
-    return of_two
-
-
-def _both(names: tuple[str, str], reading: Reading) -> tuple[list[pl.Expr], pl.Expr]:
-    """Return the number of the left and that of the right: of a column each, or both of one, ``2-1``."""
-    if names[0] != names[1]:
-        (left, out), (right, gone) = (_number(name, reading) for name in names)
-        return [left, right], out | gone
-    text, words = text_of(names[0]), reading.words.get("missing", ())
-    values = [pl.col(f"{_number_of(names[0])}{at}") for at in (1, 2)]
-    out = _is_missing(text, words)
-    for value in values:
-        out |= missing_number(text, value, words) if words else pl.lit(value=False)
-    return values, out
-
-
-def _of_games(reading: Reading) -> VoteOutcome:
-    names = tuple(reading.one(role) for role in ("left_wins", "right_wins", "ties") if reading.one(role))
-    names = names if len(names) > 2 or not reading.one("tie") else (*names, reading.one("tie"))
-    both = [_number(name, reading) for name in names]
-    if names[0] == names[1]:
-        values, out = _both((names[0], names[1]), reading)
-        both = [*((value, out) for value in values), *both[2:]]
+def _of_games(outcome: VoteOutcome, *values: pl.Expr) -> VoteOutcome:
     games = [
         pl.when(value.is_between(0, MOST_GAMES) & (value == value.floor())).then(value).cast(pl.Int64)
-        for value, _ in both
+        for value in values
     ]
     games += [pl.lit(0, pl.Int64)] * (3 - len(games))
     total = pl.sum_horizontal(*games, ignore_nulls=False)
-    out = pl.any_horizontal(*(missing for _, missing in both)) | (total == 0).fill_null(value=False)
     lead = pl.when(total.is_not_null()).then(games[0] - games[1]).cast(pl.Float64)
-    numbers = {f"{name}{chr(0) * at}": value for at, (name, (value, _)) in enumerate(zip(names, both, strict=True))}
-    wrong = f"{{}} do not say how many games each side won: whole numbers from 0 to {MOST_GAMES:,}"
-    return VoteOutcome(lead, out, tuple(dict.fromkeys(names)), wrong, numbers, dict(zip(GAMES, games, strict=True)))
+    missing = outcome.missing | (total == 0).fill_null(value=False)
+    return replace(outcome, lead=lead, missing=missing, more=dict(zip(GAMES, games, strict=True)))
 
 
-def _of_flags(reading: Reading) -> VoteOutcome:
-    names = tuple(reading.one(role) for role in ("left_won", "right_won", "tie") if reading.one(role))
-    words = reading.words.get("missing", ())
-    values = [pl.col(_number_of(name)) for name in names]
-    won, lost = values[:2]
+def _of_flags(outcome: VoteOutcome, won: pl.Expr, lost: pl.Expr, *tie: pl.Expr) -> VoteOutcome:
     half = (won == 0.5) & (lost == 0.5)
-    tied = values[2] if len(values) > 2 else ((won == 0) & (lost == 0)).cast(pl.Float64)
-    one = (won + lost + tied == 1) & pl.all_horizontal(value.is_in([0.0, 1.0]) for value in values)
-    lead = pl.when(half).then(0.0).when(one).then(won - lost)
-    out = pl.any_horizontal(_is_missing(text_of(name), words) for name in names)
-    return VoteOutcome(
-        lead, out, names, "{} do not say who won: one of them is 1, the others 0, or both are 0 of a tie"
-    )
+    tied = tie[0] if tie else ((won == 0) & (lost == 0)).cast(pl.Float64)
+    one = (won + lost + tied == 1) & pl.all_horizontal(value.is_in([0.0, 1.0]) for value in (won, lost, *tie))
+    return replace(outcome, lead=pl.when(half).then(0.0).when(one).then(won - lost))
 
 
-_OF: dict[tuple[str, ...], Callable[[Reading], VoteOutcome]] = {
-    ("winner",): _of_words,
-    ("points",): _of_points,
-    ("margin",): _of_margin,
-    ("preference",): _of_preference,
-    ("left_score", "right_score"): _of_two("score"),
-    ("left_place", "right_place"): _of_two("place"),
-    ("left_wins", "right_wins"): _of_games,
-    ("left_won", "right_won"): _of_flags,
+class NumberOutcome(NamedTuple):
+    """How columns of numbers say who won.
+
+    Attributes
+    ----------
+    read : callable
+        Returns an outcome with the lead, of one without it and of the numbers.
+    wrong, says : str
+        See `VoteOutcome.wrong`; a text on the numbers, for people.
+    lowest : float, optional
+        See `VoteOutcome.lowest`; None: no number is a code.
+    beside : tuple of str
+        Roles of which one may stand beside.
+    """
+
+    read: Callable[..., VoteOutcome]
+    wrong: str
+    says: str
+    lowest: float | None = 0
+    beside: tuple[str, ...] = ()
+
+
+NUMBERS: dict[tuple[str, ...], NumberOutcome] = {
+    ("points",): NumberOutcome(
+        _of_share,
+        "{} is no share of points of the left, a number from 0 to 1",
+        "is the share of points of the first",
+    ),
+    ("margin",): NumberOutcome(
+        lambda outcome, value: replace(outcome, lead=value),
+        "{} is no number that says by how much the left won",
+        "is by how much the first won",
+        -math.inf,
+    ),
+    ("preference",): NumberOutcome(
+        _of_preference,
+        "{} is no preference: a number from 1, where the left won, to 2, where the right did, or 0",
+        "is 1 where the first won, 2 where the second did",
+        None,
+    ),
+    ("left_score", "right_score"): NumberOutcome(
+        lambda outcome, left, right: replace(outcome, lead=left - right),
+        "{} are not the scores, two numbers, of {sides}",
+        "more is better",
+    ),
+    ("left_place", "right_place"): NumberOutcome(
+        lambda outcome, left, right: replace(outcome, lead=right - left),
+        "{} are not two places of {sides}",
+        "less is better",
+        1,
+    ),
+    ("left_wins", "right_wins"): NumberOutcome(
+        _of_games,
+        f"{{}} do not say how many games each side won: whole numbers from 0 to {MOST_GAMES:,}",
+        "games won",
+        beside=("ties", "tie"),
+    ),
+    ("left_won", "right_won"): NumberOutcome(
+        _of_flags,
+        "{} do not say who won: one of them is 1, the others 0, or both are 0 of a tie",
+        "flags",
+        None,
+        ("tie",),
+    ),
 }
+"""Roles of numbers that say who won."""
+
+OUTCOMES = (("winner", "loser"), ("winner",), *NUMBERS)
+"""Roles that say who won."""
 
 
 def with_flag(outcome: VoteOutcome, reading: Reading) -> tuple[VoteOutcome, pl.Expr]:
@@ -316,15 +302,6 @@ def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
         ]
         return f"{reading.one('winner')}: {', '.join(parts)}"
     names = list(dict.fromkeys(reading.one(role) for role in roles))
-    how = {
-        "winner": "names the item that won",
-        "points": "is the share of points of the first",
-        "margin": "is by how much the first won",
-        "preference": "is 1 where the first won, 2 where the second did",
-        "left_score": "more is better",
-        "left_place": "less is better",
-        "left_wins": "games won",
-        "left_won": "flags",
-    }[roles[0]]
+    how = NUMBERS[roles].says if roles in NUMBERS else "names the item that won"
     ties = f", ties {counts['tie']:,}" if counts["tie"] else ""
     return f"{', '.join(names)} ({how}): {left} {counts['left']:,}, {right} {counts['right']:,}{ties}"
