@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -22,11 +22,12 @@ from rankbench.data.tables.cells import (
     says,
     text_of,
     times_of,
-    whole_names,
+    unread_columns,
 )
 from rankbench.data.tables.codes import refuse_code, refuse_odd_time
 from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
 from rankbench.data.tables.schemas import SAYS_NOTHING
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards
 from rankbench.interfaces.table_check import LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable
@@ -79,8 +80,12 @@ def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
     """
     rows, *readings = read_rows(raw, reading, ("ranking", "candidates"))
     joined, applied = (_in_order(one, reading) for one in readings)
-    flat = [name for name, dtype in raw.schema().items() if not dtype.is_nested() and dtype != pl.Binary]
-    return BallotSource(rows, joined, applied, reading, applied.unread(flat))
+    groups, notes = [joined.all(role) for role in (*KEYS, "item", "ranks")], list[str]()
+    if joined.one("best") or joined.one("worst"):  # else they are columns of places
+        groups.append(joined.all("items"))
+    with rows.located():
+        rows = replace(rows, frame=with_whole_names(rows.frame, *groups, notes=notes, rows=None))
+    return BallotSource(rows, joined, applied, reading, unread_columns(raw, applied), notes)
 
 
 def _in_order(applied: Reading, given: Reading) -> Reading:
@@ -170,10 +175,8 @@ def with_empty(reading: Reading) -> Reading:
 
 def key_names(source: BallotSource, name: str) -> pl.Expr:
     """Return the names in a column of queries, judges or items."""
-    texts, notes = whole_names(source.raw, [name])
-    source.notes.extend(notes)
-    refuse_no_names(source.raw, texts)
-    return texts[name]
+    refuse_no_names(source.raw, [name])
+    return text_of(name)
 
 
 def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
@@ -209,13 +212,14 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
     return value
 
 
-def refuse_no_names(raw: RawTable, names: dict[str, pl.Expr]) -> None:
+def refuse_no_names(raw: RawTable, columns: Iterable[str]) -> None:
     """Refuse names that are too long to be any, or have the character 0 in them.
 
     Raises
     ------
     InputError
     """
+    names = {name: text_of(name) for name in columns}
     # Bytes are at least as many as characters, and quickly counted.
     long = {
         name: (text.str.len_bytes() > LONGEST_NAME) & (text.str.len_chars() > LONGEST_NAME)

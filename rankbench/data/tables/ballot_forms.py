@@ -31,7 +31,6 @@ from rankbench.data.tables.cells import (
     refuse_first,
     says,
     text_of,
-    whole_names,
 )
 from rankbench.data.tables.codes import refuse_code
 from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks, refuse_indices
@@ -227,11 +226,9 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
             "ranks are two columns at least", option("columns", "ranks=____|____"), code="roles", column=ranks[0]
         )
     refuse_blanks(raw, ranks, with_empty(reading), gone="such ranks")  # ranks behind the last are empty
-    names, notes = whole_names(raw, ranks)
-    source.notes.extend(notes)
-    refuse_no_names(raw, names)
-    cells = [f"\0rank {name}" for name in ranks]
-    named = [pl.when((text != "") & ~says(text, missing)).then(text) for text in names.values()]
+    refuse_no_names(raw, ranks)
+    cells, names = [f"\0rank {name}" for name in ranks], map(text_of, ranks)
+    named = [pl.when((text != "") & ~says(text, missing)).then(text) for text in names]
     frame = raw.frame.with_columns(text.alias(cell) for text, cell in zip(named, cells, strict=True))
     frame = frame.with_columns(pl.concat_list(cells).list.drop_nulls().alias("\0named"))
     frame = frame.with_columns(pl.col("\0named").list.unique(maintain_order=True).alias("\0ranking"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.core.text import count_text, listed, short_repr
+from rankbench.core.text import count_text, short_repr
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
 from rankbench.interfaces.table_check import QUOTED, RawTable
@@ -34,6 +34,12 @@ _WITH_ERROR = rf"^({NUMBER})\s*%?\s*(?:{_SIGN}\s*{NUMBER}\s*%?|\(\s*{_SIGN}?\s*{
 def is_flat(dtype: pl.DataType) -> bool:
     """Return whether cells of a type can be texts: single values that are no bytes and no durations."""
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Duration, pl.Object)
+
+
+def unread_columns(raw: RawTable, reading: Reading) -> list[str]:
+    """Return the columns of single values that a reading neither reads nor ignores."""
+    schema = raw.schema()
+    return [name for name in reading.unread(schema.names()) if is_flat(schema[name])]
 
 
 def text_of(name: str) -> pl.Expr:
@@ -249,21 +255,6 @@ def read_rows(raw: RawTable, reading: Reading, lists: Sequence[str] = ()) -> tup
         rows = chosen_rows(raw, applied)
         frame, joined = with_joined(rows.frame, applied)
     return replace(rows, frame=frame), joined, applied
-
-
-def whole_names(raw: RawTable, names: Sequence[str]) -> tuple[dict[str, pl.Expr], list[str]]:
-    """Return the names in some columns that name the same things, and a note where floats became whole numbers.
-
-    ``1.0`` is the name 1 where all names are whole numbers; among versions, 3.5 and 4.0, it stays as it is.
-    """
-    texts = {name: text_of(name) for name in names}
-    form = r"^-?\d{1,15}(\.0*)?$"
-    whole = pl.all_horizontal((is_nothing(text) | text.str.contains(form)).all() for text in texts.values())
-    points = [text.str.contains(r"^-?\d{1,15}\.0*$").any().alias(name) for name, text in texts.items()]
-    all_whole, *written = raw.facts(whole.alias(ROW), *points)
-    changed = [name for name, some in zip(names, written, strict=True) if all_whole and some]
-    found = {name: text.str.replace(r"\.0*$", "") if name in changed else text for name, text in texts.items()}
-    return found, [f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}"] if changed else []
 
 
 _DATES: Mapping[str, str] = {"2024": "%Y", "24": "%y", "December": "%B", "Dec": "%b", "12": "%m", "31": "%d"}

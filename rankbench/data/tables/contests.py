@@ -23,7 +23,6 @@ from rankbench.data.tables.cells import (
     refuse_first,
     says,
     text_of,
-    whole_names,
     without_missing,
 )
 from rankbench.data.tables.doubts import counted_words, missing_steps, refuse_alike, refuse_blanks, refuse_third
@@ -62,8 +61,7 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
         raise Unread("one item alone is no contest", option("columns", "items=____|____"), code="roles")
     refuse_blanks(raw, [*items, *(reading.one(role) for role in picks)], reading, more=("tie",))
     raw = without_missing(raw, [*items, *(reading.one(role) for role in picks)], source.words("missing"), source.notes)
-    names, notes = whole_names(raw, items)
-    source.notes.extend(notes)
+    names = {name: text_of(name) for name in items}
     _refuse_same(raw, names, reading)
     if reading.one("self") == "drop":
         raw = only_rows(raw, ~_same(names))

@@ -19,11 +19,11 @@ from rankbench.data.tables.cells import (
     number_of,
     read_rows,
     text_of,
-    whole_names,
     without_missing,
 )
 from rankbench.data.tables.codes import refuse_code
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable
@@ -66,12 +66,9 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
 
 
 def _with_names(raw: RawTable, columns: Iterable[str], notes: list[str]) -> RawTable:
-    """Return a table whose ids are names, each column by itself; see `whole_names`."""
-    for column in columns:
-        texts, more = whole_names(raw, [column])
-        raw = replace(raw, frame=raw.frame.with_columns(texts[column].alias(column)))
-        notes += more
-    return raw
+    """Return a table whose ids are names, each column by itself; see `with_whole_names`."""
+    with raw.located():
+        return replace(raw, frame=with_whole_names(raw.frame, *([x] for x in columns), notes=notes, rows=None))
 
 
 def read_lists(raw: RawTable, reading: Reading) -> ReadTable:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from rankbench.core.component import JudgmentKind
@@ -17,7 +16,7 @@ from rankbench.errors import InputError, option
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import QUOTED, RawTable, ReadTable, TableCheck
+from rankbench.interfaces.table_check import RawTable, ReadTable, TableCheck
 
 
 class MeasurementTable(TableKind):
@@ -66,41 +65,32 @@ class MeasurementTable(TableKind):
 
 
 class MeasurementsCheck(TableCheck):
-    """Measurements: a row is a cell, or has several side by side, as a struct.
-
-    Beside such a struct, ``less`` is one of those cells in which less is better.
-    """
+    """Measurements: a row is a cell, which no other row is, and some cells have a score."""
 
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
         super().__init__(raw, schema)
-        self.roles = dict(raw.roles)
         self.keys: list[pl.DataFrame] = []
-        self.filled: dict[str, bool] = {}
+        self.filled = False
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error that names the column as the file does."""
+        return super().error(message, row, self.raw.roles.get(_WORD.get(column, column), column))
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
-        several = isinstance(frame["score"].dtype, pl.Struct)
-        named = [name for name in self.schema if name not in ("score", "less")]
-        if several:
-            named.remove("query_id" if "system" in self.roles else "system")
-        columns = {name: self.cast(self._own(frame, name), pl.String()).alias(name) for name in named}
-        self.keys.append(pl.DataFrame(columns))
-        score = self._own(frame, "score")
-        cells = score.struct.unnest() if several else score.to_frame()
-        side = pl.Series("query_id" if "system" in self.roles else "system", cells.columns, pl.String)
-        at = np.repeat(np.arange(cells.width), frame.height)
-        repeated = [column.gather(np.tile(np.arange(frame.height), cells.width)) for column in columns.values()]
-        scores = [self._scores(cells), *([side.gather(at)] if several else [])]
-        if "less" in self.schema:
-            down = np.isin(cells.columns, frame["less"].struct.fields)[at] if several else frame["less"]
-            scores.append(self.cast(pl.Series("less", down), pl.Boolean()))
-        return pl.DataFrame([*repeated, *scores]).select(list(self.schema))
+        keys = pl.DataFrame([self.cast(frame[name], pl.String()) for name in self.schema if name in _WORD])
+        self.keys.append(keys)
+        score = self.cast(frame["score"], pl.Float64(), nulls=True).fill_nan(None)
+        self.refuse(~score.is_finite().fill_null(True), frame["score"], "the score {} is not finite")
+        self.filled |= score.count() > 0
+        less = [self.cast(frame["less"], pl.Boolean())] if "less" in self.schema else []
+        return keys.with_columns(score, *less).select(list(self.schema))
 
     def end(self) -> None:
         """Refuse a cell that was given twice, and a column without any score."""
         super().end()
-        if empty := [name for name, some in self.filled.items() if not some]:
-            raise InputError("the column has no score at all; remove it, or fill it", path=self.path, column=empty[0])
+        if not self.filled:
+            raise InputError("the column has no score at all; remove it, or fill it", path=self.path, column="score")
         keys = pl.concat(self.keys)
         again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
         for row in again.arg_true().head(1):
@@ -108,38 +98,6 @@ class MeasurementsCheck(TableCheck):
             how = f"({option('where')}), or say which column numbers repetitions ({option('columns', 'seed=NAME')})"
             same = "another row has the same; remove one, keep rows of one metric or setting"
             raise self.raw.at(row, InputError(f"{what}: {same} {how}"))
-
-    def _own(self, frame: pl.DataFrame, name: str) -> pl.Series:
-        """Return a column under its name in the file, for errors."""
-        return frame[name].alias(self.roles.get("task" if name == "query_id" else name, name))
-
-    def _scores(self, cells: pl.DataFrame) -> pl.Series:
-        """Return the scores of all columns, one column after the other; null if missing.
-
-        All columns are looked at together: a thousand columns are a thousand times as many calls.
-        """
-        for cell in cells:
-            if cell.dtype.is_nested() or cell.dtype.is_temporal():
-                raise self.error(f"the column holds {str(cell.dtype)[:QUOTED]}, not numbers", 0, cell.name)
-        numeric = all(dtype.is_numeric() for dtype in cells.dtypes)
-        column = pl.concat(cells.cast(pl.Float64 if numeric else pl.String).get_columns())
-        scores = column.cast(pl.Float64, strict=False)
-        self._refuse_cell(cells, scores.is_null() & column.is_not_null(), _NO_NUMBER)
-        scores = scores.fill_nan(None)
-        self._refuse_cell(cells, ~scores.is_finite().fill_null(True), "the score {} is not finite")
-        some = scores.is_not_null().to_numpy().reshape(cells.width, cells.height)
-        for name, filled in zip(cells.columns, some, strict=True):
-            self.filled[name] = self.filled.get(name, False) or bool(filled.any())
-        return scores.alias("score")
-
-    def _refuse_cell(self, cells: pl.DataFrame, bad: pl.Series, message: str) -> None:
-        """Raise for the first true entry of `bad`, of all columns one after the other."""
-        for place in bad.arg_true().head(1):
-            at, row = divmod(place, cells.height)
-            self.refuse(pl.Series(range(cells.height)) == row, cells.to_series(at), message)
-
-
-_NO_NUMBER = "{} is not a number; write one, or leave the cell empty"
 
 
 _WORD = {"query_id": "task", "system": "system", "seed": "seed"}

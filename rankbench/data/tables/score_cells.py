@@ -22,10 +22,11 @@ from rankbench.data.tables.score_doubts import (
 from rankbench.data.tables.score_facts import Facts, score_of
 from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
 from rankbench.data.tables.score_sizes import doubt_columns, refuse_scale
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
-from rankbench.interfaces.table_check import FLOAT_NAME, RawTable, ReadTable
+from rankbench.interfaces.table_check import RawTable, ReadTable
 
 MOST_CELLS = 50_000_000
 """Most cells, systems by tasks by seeds: 400 MB."""
@@ -53,21 +54,24 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     kept, reading = layout.kept(raw), layout.reading
     names = layout.columns(*COLUMN_OF)
     refuse_blanks(kept, [*names, *layout.columns("metric")], reading)
+    notes = list[str]()
+    with kept.located():
+        frame = with_whole_names(kept.frame, *([name] for name in names), notes=notes, rows=None)
+    kept = replace(kept, frame=frame)
     facts = Facts.found(kept, layout)
     facts.refuse(kept, layout)
     ways = Ways.told(kept, layout)
-    table = _laid_out(kept, layout, facts, ways)
-    small = facts.rows * len(layout.cells) <= MOST_CELLS
-    keys = layout.key_columns()
-    data = kept.collect(table.frame.select(pl.all() if small else pl.col(keys)))
-    refuse_twice(kept, reading, data.select(keys), {COLUMN_OF[role]: layout.text(role) for role in layout.rows()})
+    named = {COLUMN_OF[role]: _name(role, layout, facts) for role in layout.rows()}
+    keys = kept.collect(kept.frame.select(**named))
+    refuse_twice(kept, reading, keys, {COLUMN_OF[role]: layout.text(role) for role in layout.rows()})
+    table = _laid_out(kept, layout, facts, ways, named)
     refuse_metrics(kept, reading, layout.columns("task"))
     refuse_second_key(kept, reading, layout.columns("system", "task"), layout.columns("seed"))
-    reading, notes = layout.left_out(raw, facts.rows)
-    notes += facts.notes(layout)
-    with kept.located():
-        scores = _scores_of(layout, data) if small else None
-    if scores is not None:
+    reading, left = layout.left_out(raw, facts.rows)
+    notes = [*left, *notes, *facts.notes(layout)]
+    if np.prod([float(keys[name].n_unique()) for name in named]) * len(layout.cells) <= MOST_CELLS:
+        with kept.located():
+            scores = scores_of(kept.collect(table.frame))
         for what, given in (("system", scores.systems), ("task", scores.tasks)):
             refuse_alike(given, reading, kept, layout.text(what))
         doubt_scores(reading, scores)
@@ -124,53 +128,32 @@ class Ways:
         return "less is better" if layout.losses else "more is better"
 
 
-def _laid_out(raw: RawTable, layout: ScoreLayout, facts: Facts, ways: Ways) -> RawTable:
-    """Return a table with the columns of the schema, cells side by side as a struct: see `MeasurementsCheck`."""
-    columns = [_name(role, layout, facts) for role in layout.rows()]
-    scores = []
+def _laid_out(raw: RawTable, layout: ScoreLayout, facts: Facts, ways: Ways, named: Mapping[str, pl.Expr]) -> RawTable:
+    """Return a table with the columns of the schema, a row a cell; `named` are the names of rows."""
+    cells = {}
     for name in layout.cells:
         value, gone = score_of(name, layout, facts.simple)
-        scores.append(pl.when(~gone).then(value).alias(name))
-    if layout.side:
-        columns += [pl.lit("").alias(COLUMN_OF[layout.side]), pl.struct(scores).alias("score")]
-        if layout.losses:
-            columns.append(pl.struct(pl.lit(value=True).alias(name) for name in layout.losses).alias("less"))
-    else:
-        columns.append(scores[0].alias("score"))
-        if ways.counts:
-            columns.append(says(text_of(layout.reading.one("metric")), ways.less).alias("less"))
-        elif layout.losses:
-            columns.append(pl.lit(value=True).alias("less"))
+        cells[name] = pl.when(~gone).then(value)
     roles = {role: layout.text(role) for role in layout.rows()}
     if not layout.side:
-        roles["score"] = layout.cells[0]
-    return replace(raw, frame=raw.frame.select(columns), roles=roles)
+        less = {"less": pl.lit(value=True)} if layout.losses else {}
+        if ways.counts:
+            less = {"less": says(text_of(layout.reading.one("metric")), ways.less)}
+        frame = raw.frame.select(**named, score=cells[layout.cells[0]], **less)
+        return replace(raw, frame=frame, roles=roles | {"score": layout.cells[0]})
+    side = COLUMN_OF[layout.side]
+    less = {"less": pl.col(side).is_in([*layout.losses])} if layout.losses else {}
+    keys = {f"\0{name}": column for name, column in named.items()}
+    rows = raw.frame.select(**keys, **cells).unpivot(layout.cells, index=[*keys], variable_name=side)
+    frame = rows.select(side, **{key[1:]: key for key in keys}, score="value", **less)
+    return replace(raw, frame=frame, roles=roles, locate=lambda row: raw.place((row - 1) % facts.rows + 1))
 
 
 def _name(role: str, layout: ScoreLayout, facts: Facts) -> pl.Expr:
     """Return the names made of the columns of a role, without columns that are constant."""
     names = layout.reading.all(role)
-    parts = []
-    for name in [name for name in names if not facts.fixed[name]] or names[:1]:
-        text = text_of(name)
-        if layout.schema[name].is_float():
-            text = pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
-        parts.append(text.str.replace(FLOAT_NAME, "$1") if facts.whole[name] else text)
-    return pl.concat_str(parts, separator=BETWEEN).alias(COLUMN_OF[role])
-
-
-def _scores_of(layout: ScoreLayout, data: pl.DataFrame) -> TaskScores | None:
-    """Return collected rows of a table that is laid out as an array; None: it would be too large."""
-    if not layout.side:
-        cells = np.prod([float(data[key].n_unique()) for key in layout.key_columns()])
-        return scores_of(data) if cells <= MOST_CELLS else None
-    names, at = numbered_names(data[layout.key_columns()[0]])
-    seeds, of_seed = numbered_names(data["seed"]) if "seed" in data.columns else ([""], np.zeros(data.height, np.int64))
-    by_name = np.full((len(seeds), len(names), len(layout.cells)), np.nan)
-    by_name[of_seed, at] = data["score"].struct.unnest().to_numpy()
-    if layout.side == "system":
-        return TaskScores(layout.cells, names, seeds, by_name, frozenset(names if layout.losses else ()))
-    return TaskScores(names, layout.cells, seeds, np.ascontiguousarray(by_name.transpose(0, 2, 1)), layout.losses)
+    parts = [name for name in names if not facts.fixed[name]] or names[:1]
+    return pl.concat_str([text_of(name) for name in parts], separator=BETWEEN)
 
 
 def scores_of(frame: pl.DataFrame) -> TaskScores:

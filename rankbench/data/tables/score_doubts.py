@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.tables.cells import NUMBER, text_of
+from rankbench.data.tables.cells import NUMBER, text_of, unread_columns
 from rankbench.data.tables.codes import code_question, codes_among
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
 from rankbench.data.tables.totals import is_kept, keeping, leaving_out, refuse_all, refuse_summary
@@ -51,7 +51,7 @@ def refuse_twice(raw: RawTable, reading: Reading, keys: pl.DataFrame, named: dic
         key = keys.row(row, named=True)
         same = keys.select(pl.all_horizontal(pl.col(name) == value for name, value in key.items())).to_series()
         rows = same.arg_true().head(1_000).to_list()
-        names = _flat(raw, reading.unread(raw.schema().names()))
+        names = unread_columns(raw, reading)
         cells = raw.frame.with_row_index("\0row").filter(pl.col("\0row").is_in(rows))
         found = raw.collect(cells.select(text_of(name).n_unique().alias(name) for name in names))
         differ = [name for name, count in zip(found.columns, found.row(0) if names else (), strict=True) if count > 1]
@@ -78,11 +78,6 @@ def _parted(reading: Reading, differ: Sequence[str]) -> str:
     more = names_text({task: (*reading.all(task), "____")})
     part = f"{option('columns', more)} for a part of the {task}"
     return f"{option('columns', 'seed=____')} for repetitions, {part}, or {option('where')} keeps some rows"
-
-
-def _flat(raw: RawTable, names: Sequence[str]) -> list[str]:
-    schema = raw.schema()
-    return [name for name in names if not schema[name].is_nested() and schema[name] != pl.Binary]
 
 
 def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> None:
@@ -127,7 +122,7 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
     ------
     Unread
     """
-    names = _flat(raw, reading.unread(raw.schema().names()))
+    names = unread_columns(raw, reading)
     if not (seeds and names):
         return
     texts = {name: text_of(name).alias(str(at)) for at, name in enumerate(names)}

@@ -11,13 +11,12 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import NUMBER, form_of, is_nothing, missing_number, number_of, text_of
 from rankbench.data.tables.doubts import first_cells, looks, missing_steps, number_forms, refuse_grouped, shown_columns
 from rankbench.data.tables.score_roles import COLUMN_OF, SHOWN, ScoreLayout
-from rankbench.errors import InputError, Unread, option
+from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import names_text
-from rankbench.interfaces.table_check import NOT_WHOLE, RawTable, not_whole
+from rankbench.interfaces.table_check import RawTable
 
 _ROW = "\0row"
 _SIGN = r"[\u00b1(]|\+/-|\+-"
-_WHOLE_NAME = r"^(?:-?\d{1,15}(?:\.0*)?)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +33,8 @@ class Facts:
         Cells that are numbers, and that a word calls missing.
     truth, errors : dict of str to bool
         Whether all are true and false; whether some have a standard error.
-    fixed, whole : dict of str to bool
-        Whether a column of names has one name; whether it has whole numbers with a point, 1.0.
+    fixed : dict of str to bool
+        Whether a column of names has one name.
     mixed : dict of str to bool
         Whether some numbers have a point, and others have none.
     simple : frozenset of str
@@ -51,7 +50,6 @@ class Facts:
     truth: dict[str, bool]
     errors: dict[str, bool]
     fixed: dict[str, bool]
-    whole: dict[str, bool]
     mixed: dict[str, bool]
     simple: frozenset[str]
 
@@ -63,12 +61,7 @@ class Facts:
         for name in layout.cells:
             facts |= {(fact, name): value for fact, value in _cell_facts(name, layout, simple).items()}
         for name in layout.columns(*COLUMN_OF):
-            text, dtype = text_of(name), layout.schema[name]
-            facts["fixed", name] = text.n_unique() < 2
-            pointed = text.str.contains(".", literal=True).any() if not dtype.is_float() else pl.lit(value=True)
-            facts["whole", name] = text.str.contains(_WHOLE_NAME).all() & pointed
-            if dtype.is_float():
-                facts["bad", name] = pl.col(_ROW).filter(not_whole(name, dtype)).min()
+            facts["fixed", name] = text_of(name).n_unique() < 2
         frame = raw.frame.with_row_index(_ROW)
         wanted = [value.alias(str(at)) for at, value in enumerate(facts.values())]
         rows, *values = raw.collect(frame.select(pl.len().alias("rows"), *wanted)).row(0)
@@ -117,8 +110,6 @@ class Facts:
             names = layout.reading.all(role)
             if fixed := [name for name in names if len(names) > 1 and self.fixed[name]]:
                 found.append(f"{listed(fixed)} is the same in all rows, and no part of the {role}'s name")
-        if whole := [name for name in layout.columns(*COLUMN_OF) if self.whole[name]]:
-            found.append(f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(whole)}")
         if errors := [name for name in layout.cells if self.errors.get(name)]:
             found.append(
                 "rankbench reads numbers in brackets or after \u00b1 as standard errors, not scores: "
@@ -192,8 +183,6 @@ def score_of(name: str, layout: ScoreLayout, simple: frozenset[str]) -> tuple[pl
 def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> None:
     """Raise a question about a cell that is no number."""
     cell = str(raw.collect(raw.frame.slice(at, 1).select(pl.col(name).cast(pl.String).str.strip_chars())).item())
-    if name not in layout.cells:
-        raise raw.at(at, InputError(f"{cell} is no name: {NOT_WHOLE}", column=name))
     steps = missing_steps(cell, "if it says that the score is missing")
     if forms := number_forms(cell, layout.reading):
         steps = forms

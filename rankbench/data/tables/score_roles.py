@@ -99,10 +99,6 @@ class ScoreLayout:
         """Return the roles of names that rows have."""
         return [role for role in COLUMN_OF if self.reading.one(role)]
 
-    def key_columns(self) -> list[str]:
-        """Return the columns of the schema that these names become."""
-        return [COLUMN_OF[role] for role in self.rows()]
-
     def text(self, role: str) -> str:
         """Return the columns of a role, for people."""
         return BETWEEN.join(self.reading.all(role)) or role

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import polars as pl
 
 from rankbench.core.text import listed
+from rankbench.data.tables.cells import EMPTY
 from rankbench.errors import InputError
 from rankbench.interfaces.table_check import FIRST_NAMES, FLOAT_NAME, NOT_WHOLE, not_whole
 
@@ -17,7 +18,11 @@ _POINT = r"^-?\d+\.\d*$"
 
 
 def with_whole_names(
-    frame: pl.LazyFrame, *groups: Sequence[str], words: Collection[str] = (), notes: list[str] | None = None
+    frame: pl.LazyFrame,
+    *groups: Sequence[str],
+    words: Collection[str] = (),
+    notes: list[str] | None = None,
+    rows: int | None = FIRST_NAMES,
 ) -> pl.LazyFrame:
     """Return a table whose ids are whole numbers where they were floats; the table itself where none was.
 
@@ -33,6 +38,9 @@ def with_whole_names(
         Texts that are no names, in small letters: words for ties.
     notes : list of str, optional
         Gets a note on changed names.
+    rows : int, optional
+        First rows that tell whether texts are whole numbers; None: all do. A program that takes a column for floats
+        writes all of it with a point, and a long log is not read twice for it.
 
     Raises
     ------
@@ -45,7 +53,8 @@ def with_whole_names(
         floats = [name for name in group if schema[name].is_float()]
         for name in floats:
             _refuse(frame, name, schema[name])
-        whole, written = _written(frame, [name for name in group if schema[name] in _TEXTS], words)
+        texts = [name for name in group if schema[name] in _TEXTS]
+        whole, written = _written(frame.head(rows) if rows else frame, texts, words)
         changed += [*floats, *(written if whole else [])]
     result = frame.with_columns(_as_whole(name, schema[name]) for name in changed) if changed else frame
     if changed and notes is not None:
@@ -71,17 +80,14 @@ def _refuse(frame: pl.LazyFrame, name: str, dtype: pl.DataType) -> None:
 
 
 def _written(frame: pl.LazyFrame, names: Sequence[str], words: Collection[str]) -> tuple[bool, list[str]]:
-    """Return whether all texts of some columns are whole numbers, and which columns have some with a point.
-
-    The first rows tell: a program that takes a column for floats writes all of it with a point.
-    """
+    """Return whether all texts of some columns are whole numbers, and which columns have some with a point."""
     if not names:
         return True, []
     texts = [pl.col(name).cast(pl.String) for name in names]
-    none = ["", *words]
+    none = [*EMPTY, *words]
     whole = pl.all_horizontal(
         text.fill_null("").str.to_lowercase().is_in(none) | text.str.contains(_WHOLE) for text in texts
     )
     facts = [whole.min().alias("whole"), *(text.str.contains(_POINT).max() for text in texts)]
-    found = frame.head(FIRST_NAMES).select(facts).collect(engine="streaming").row(0)
+    found = frame.select(facts).collect(engine="streaming").row(0)
     return bool(found[0]), [name for name, some in zip(names, found[1:], strict=True) if some]
