@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, TypeAlias
 
 from rankbench.core.system import GB, free_disk
 from rankbench.core.temporary import kept_folder
@@ -40,20 +40,7 @@ _PACKED = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zip": b"P
 """The first bytes of compressed files."""
 
 
-class _Decompressor(Protocol):
-    """Methods of the standard library's decompressors."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
-
+_Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor | zstd.ZstdDecompressor
 
 _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
     "bzip2": bz2.BZ2Decompressor,
@@ -235,16 +222,11 @@ def blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
     InputError
         See `opened`; the compressed data is damaged.
     """
-    with opened(path) as file:
-        first = True
-        while block := _read(file, size, path):
-            yield block.removeprefix(BOM) if first else block
-            first = False
-
-
-def _read(file: IO[bytes], size: int, path: Path) -> bytes:
-    with unpacking(path):
-        return file.read(size)
+    with opened(path) as file, unpacking(path):
+        mark = BOM
+        while block := file.read(size):
+            yield block.removeprefix(mark)
+            mark = b""
 
 
 def head(path: Path, size: int) -> bytes:

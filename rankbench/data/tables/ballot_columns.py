@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
-    cell_at,
-    first_row,
     form_of,
     missing_number,
     number_of,
     read_rows,
     refuse_first,
+    refuse_no_names,
     refuse_no_numbers,
     says,
     text_of,
@@ -30,7 +29,7 @@ from rankbench.data.tables.schemas import SAYS_NOTHING
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards
-from rankbench.interfaces.table_check import LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable
+from rankbench.interfaces.table_check import RawTable, ReadTable
 
 KEYS = ("query", "judge")
 """Roles of the columns of names beside a ballot."""
@@ -210,27 +209,6 @@ def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
     refuse_first(raw, {name: bad}, wrong)
     refuse_code(raw, {name: value}, source.reading, lowest=-math.inf)
     return value
-
-
-def refuse_no_names(raw: RawTable, columns: Iterable[str]) -> None:
-    """Refuse names that are too long to be any, or have the character 0 in them.
-
-    Raises
-    ------
-    InputError
-    """
-    names = {name: text_of(name) for name in columns}
-    # Bytes are at least as many as characters, and quickly counted.
-    long = {
-        name: (text.str.len_bytes() > LONGEST_NAME) & (text.str.len_chars() > LONGEST_NAME)
-        for name, text in names.items()
-    }
-    null = {f"\0{name}": text.str.contains("\0", literal=True) for name, text in names.items()}
-    if (found := first_row(raw, long | null)) is not None:
-        name = found[1].removeprefix("\0")
-        message = TOO_LONG if name == found[1] else WITH_NULL
-        cell = short_repr(cell_at(raw, found[0], name))
-        raise raw.at(found[0], InputError(message.replace("{}", cell, 1), column=name))
 
 
 def weight_text(name: str, role: str, rows: int, total: float) -> str:

@@ -18,7 +18,6 @@ from rankbench.data.tables.ballot_columns import (
     a_row_each,
     ballot_source,
     items_text,
-    refuse_no_names,
     with_empty,
 )
 from rankbench.data.tables.cells import (
@@ -29,6 +28,7 @@ from rankbench.data.tables.cells import (
     number_of,
     only_rows,
     refuse_first,
+    refuse_no_names,
     says,
     text_of,
 )

@@ -12,7 +12,7 @@ import polars as pl
 from rankbench.core.text import count_text, short_repr
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
-from rankbench.interfaces.table_check import QUOTED, RawTable
+from rankbench.interfaces.table_check import LONGEST_NAME, QUOTED, TOO_LONG, WITH_NULL, RawTable
 
 EMPTY = (
     *("", "na", "n/a", "nan", "null", "none", "-", "\u2013", "\u2014", "?", "\\n"),
@@ -188,6 +188,24 @@ def refuse_first(raw: RawTable, cases: Mapping[str, pl.Expr], error: Callable[[s
     """
     if (found := first_row(raw, cases)) is not None:
         raise raw.at(found[0], error(cell_at(raw, *found), found[1]))
+
+
+def refuse_no_names(raw: RawTable, columns: Iterable[str]) -> None:
+    """Refuse names that are too long to be any, or have the character 0 in them.
+
+    Raises
+    ------
+    InputError
+    """
+
+    def no_name(cell: str, column: str) -> InputError:
+        message = WITH_NULL if "\0" in cell else TOO_LONG
+        return InputError(message.replace("{}", short_repr(cell), 1), column=column)
+
+    texts = {name: text_of(name) for name in columns}
+    # Bytes are at least as many as characters, and quickly counted.
+    long = {name: (x.str.len_bytes() > LONGEST_NAME) & (x.str.len_chars() > LONGEST_NAME) for name, x in texts.items()}
+    refuse_first(raw, {name: long[name] | x.str.contains("\0", literal=True) for name, x in texts.items()}, no_name)
 
 
 def different(raw: RawTable, texts: Iterable[pl.Expr]) -> list[str]:

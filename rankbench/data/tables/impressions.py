@@ -18,6 +18,8 @@ from rankbench.data.tables.cells import (
     different,
     number_of,
     read_rows,
+    refuse_first,
+    refuse_no_names,
     text_of,
     without_missing,
 )
@@ -26,7 +28,7 @@ from rankbench.data.tables.doubts import refuse_alike, refuse_blanks
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading
-from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, WITH_NULL, RawTable, ReadTable
+from rankbench.interfaces.table_check import BOOLEANS, RawTable, ReadTable
 
 _NEEDED = ("session", "position", "doc", "clicked")
 
@@ -117,40 +119,28 @@ def _click_notes(facts: Mapping[str, int]) -> list[str]:
 def _shown_lists(raw: RawTable, roles: Mapping[str, str]) -> tuple[RawTable, dict[str, int]]:
     """Return impressions as lists, and facts: rows, clicks, the lowest position, and items clicked several times.
 
-    One pass finds errors in single rows; a second one groups them. Where the first position of all is 0
-    positions count from 0.
+    Where the first position of all is 0 positions count from 0.
 
     Raises
     ------
     InputError
         With its row.
     """
-    texts = {role: pl.col(roles[role]).cast(pl.String) for role in ("session", "query", "doc") if role in roles}
+    refuse_no_names(raw, [roles[role] for role in ("session", "query", "doc") if role in roles])
     position = pl.col(roles["position"]).cast(pl.Float64, strict=False)
     clicked = _flag(roles["clicked"])
-    wrong = {role: text.is_null() | (text == "") for role, text in texts.items()}
-    # Bytes are at least as many as characters, and of those alone a name is refused where it is too long.
-    wrong |= {"long": pl.any_horizontal(text.str.len_chars() > LONGEST_NAME for text in texts.values())}
-    wrong |= {"null": pl.any_horizontal(text.str.contains("\0", literal=True) for text in texts.values())}
-    wrong |= {"position": ~((position >= 0) & (position < 2**31) & (position == position.floor())).fill_null(False)}
-    wrong |= {"clicked": clicked.is_null()}
-    several = pl.col(roles["clicked"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) > 1
-    looked_at = raw.frame.with_row_index("row").select(
-        *[pl.col("row").filter(case).min().alias(role) for role, case in wrong.items()],
-        position.min().alias("lowest"),
-        several.sum().alias("several"),
-        clicked.sum().alias("clicks"),
-        pl.len().alias("rows"),
-    )
-    facts = raw.collect(looked_at).row(0, named=True)
-    bad = min((role for role in wrong if facts[role] is not None), key=facts.__getitem__, default=None)
-    if bad is not None:
-        raise _refusal(raw, roles, bad, facts[bad])
+    good = (position >= 0) & (position < 2**31) & (position == position.floor())
+    wrong = {roles["position"]: ~good.fill_null(False), roles["clicked"]: clicked.is_null()}
+    what = dict(zip(wrong, _WRONG, strict=True))
+    refuse_first(raw, wrong, lambda cell, column: InputError(f"{short_repr(cell)} {what[column]}", column=column))
+    several = text_of(roles["clicked"]).cast(pl.Float64, strict=False) > 1
+    looked_at = {"lowest": position.min(), "several": several.sum(), "clicks": clicked.sum(), "rows": pl.len()}
+    facts = raw.collect(raw.frame.select(**looked_at)).row(0, named=True)
     place = (position - (1 if facts["lowest"] else 0) + 1).cast(pl.UInt32)
     rows = raw.frame.select(
-        (texts["query"] if "query" in texts else pl.lit("all")).alias("query_id"),
-        texts["session"].alias("session_id"),
-        texts["doc"].alias("doc"),
+        (text_of(roles["query"]) if "query" in roles else pl.lit("all")).alias("query_id"),
+        text_of(roles["session"]).alias("session_id"),
+        text_of(roles["doc"]).alias("doc"),
         place.alias("place"),
         clicked.alias("clicked"),
     )
@@ -164,30 +154,18 @@ def _shown_lists(raw: RawTable, roles: Mapping[str, str]) -> tuple[RawTable, dic
     return replace(raw, frame=ordered, roles=roles, locate=lambda row: (raw.path, None)), facts
 
 
+_WRONG = (
+    "is no position: a whole number, 1 (or 0) at the top",
+    "does not say whether there was a click: 1 or 0, true or false",
+)
+
+
 def _flag(name: str) -> pl.Expr:
     """Return whether there was a click; a whole number of clicks is one."""
-    text = pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase()
+    text = text_of(name).str.to_lowercase()
     number = text.cast(pl.Float64, strict=False)
-    return (
-        pl.when((number >= 0) & (number == number.floor()))
-        .then(number > 0)
-        .otherwise(text.replace_strict(BOOLEANS, default=None))
-    )
-
-
-def _refusal(raw: RawTable, roles: Mapping[str, str], bad: str, row: int) -> InputError:
-    """Return the error of a row, from 0, whose value is none of its role."""
-    if bad == "long":
-        return raw.at(row, InputError(TOO_LONG.format("of a query, session or doc")))
-    if bad == "null":
-        return raw.at(row, InputError(WITH_NULL.format("of a query, session or doc")))
-    value = raw.collect(raw.frame.slice(row, 1).select(pl.col(roles[bad]))).item()
-    what = {
-        "position": "is no position: a whole number, 1 (or 0) at the top",
-        "clicked": "does not say whether there was a click: 1 or 0, true or false",
-    }
-    message = f"{short_repr(value)} {what[bad]}" if bad in what and value is not None else "the value is missing"
-    return raw.at(row, InputError(message, column=roles[bad]))
+    whole = pl.when((number >= 0) & (number == number.floor())).then(number > 0)
+    return whole.otherwise(text.replace_strict(BOOLEANS, default=None))
 
 
 Several: TypeAlias = Literal["all", "first", "last", "each", "drop"]

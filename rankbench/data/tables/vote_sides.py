@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import first_row, is_flat, is_nothing, name_of, plain_word_of, says, text_of
+from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, refuse_first, says, text_of
 from rankbench.data.tables.doubts import SAMPLED, counted_words, refuse_header
 from rankbench.errors import InputError, Unread, nearest, option, options
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
@@ -27,7 +27,6 @@ TIES = ("tie", "draw")
 _SAMPLE = 1_000
 _MOST_COLUMNS = 40
 _MOST_WORDS = 12
-_SHOWN = 6
 
 
 class SidePair(NamedTuple):
@@ -255,16 +254,15 @@ def _worded(reading: Reading, pair: SidePair) -> Reading:
 
 
 def _no_words(raw: RawTable, reading: Reading) -> Unread:
-    """Return the question about the words of a winner's column."""
+    """Return, or raise, the question about the words of a winner's column."""
     winner, sides = reading.one("winner"), [reading.one("left"), reading.one("right")]
     said = text_of(winner)
     refuse_header(raw, winner)
-    rows = raw.frame.filter(~says(said, reading.words.get("missing", ())))
-    if all(sides) and (odd := _capitals(raw, rows, winner, sides)) is not None:
-        return odd
-    if all(sides) and (other := _other_words(raw, rows, winner, sides)) is not None:
-        return other
-    shown = counted_words(raw, rows, said)
+    there = ~says(said, reading.words.get("missing", ()))
+    if all(sides):
+        _refuse_capitals(raw, there, winner, sides)
+        _refuse_other_words(raw, there, winner, sides)
+    shown = counted_words(raw, raw.frame.filter(there), said)
     blanks = {side or role: ("____",) for side, role in zip(sides, ("left", "right"), strict=True)}
     which = {} if all(sides) else {"columns": "left=____,right=____"}
     return Unread(
@@ -275,38 +273,32 @@ def _no_words(raw: RawTable, reading: Reading) -> Unread:
     )
 
 
-def _other_words(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
-    """Return the question about words beside names of items; None: most rows do not name one of their items."""
-    said = name_of(winner)
-    odd = (said != name_of(sides[0])) & (said != name_of(sides[1])) & ~says(text_of(winner), TIES)
-    counted = raw.collect(rows.group_by(said.alias("said"), odd.alias("odd")).len())
-    words = counted.filter("odd").sort("len", "said", descending=[True, False])
-    if words["len"].sum() * 2 > counted["len"].sum():
-        return None
-    first = words.select("said", "len").head(_SHOWN).rows()
-    shown = ", ".join(f"{short_repr(word)} {count:,}" for word, count in first)
-    what = f"beside names of items the column says {shown}{', ..' if words.height > _SHOWN else ''}"
-    named = raw.collect(rows.select(name_of(side).is_in(words["said"].implode()).any() for side in sides)).row(0)
+def _refuse_other_words(raw: RawTable, there: pl.Expr, winner: str, sides: Sequence[str]) -> None:
+    """Raise a question about words beside names of items, unless most rows do not name one of their items."""
+    said, items = name_of(winner), [name_of(side) for side in sides]
+    odd = there & pl.all_horizontal(said != item for item in items) & ~says(text_of(winner), TIES)
+    others = said.filter(odd).implode()
+    count, rows, *named = raw.facts(odd.sum(), there.sum(), *(item.is_in(others).any() for item in items))
+    if count * 2 > rows:
+        return
+    what = f"beside names of items the column says {counted_words(raw, raw.frame.filter(odd), said)}"
     # A name of an item of other rows may be a word for a column: 2 of 1, 2 and 3.
     blanks = dict.fromkeys([*(sides if any(named) else ()), "tie", "missing"], ("____",))
     asked = Unread(what, option("words", names_text(blanks)), code="words", column=winner)
-    found = first_row(raw, {winner: odd & (said == first[0][0])}) if first else None
-    return raw.at(found[0], asked) if found else asked
+    refuse_first(raw, {winner: odd}, lambda *_: asked)
 
 
-def _capitals(raw: RawTable, rows: pl.LazyFrame, winner: str, sides: Sequence[str]) -> Unread | None:
-    """Return the question about a winner whose name differs from an item's in capitals, or None."""
-    said, left, right = text_of(winner), name_of(sides[0]), name_of(sides[1])
-    low = said.str.to_lowercase()
-    near = (low == left.str.to_lowercase()) | (low == right.str.to_lowercase())
-    odd = rows.filter((said != left) & (said != right) & near)
-    found = raw.collect(odd.select(said.alias("said"), left.alias("left"), right.alias("right")).head(1)).rows()
-    for text, x, y in found:
-        what = f"{short_repr(text)} is neither {short_repr(x)} nor {short_repr(y)}: capitals differ"
-        asked = Unread(f"{what}; write each name in one way", code="capitals", column=winner)
-        row = first_row(raw, {winner: (said == text) & (left == x) & (right == y)})
-        return raw.at(row[0], asked) if row else asked
-    return None
+def _refuse_capitals(raw: RawTable, there: pl.Expr, winner: str, sides: Sequence[str]) -> None:
+    """Raise a question about a winner whose name differs from an item's in capitals."""
+    said, items = text_of(winner), [name_of(side) for side in sides]
+    near = pl.any_horizontal(said.str.to_lowercase() == item.str.to_lowercase() for item in items)
+    odd = there & near & pl.all_horizontal(said != item for item in items)
+
+    def capitals(cell: str, column: str) -> Unread:
+        what = f"{short_repr(cell)} is in {listed(list(sides))} in other capitals: write each name in one way"
+        return Unread(what, code="capitals", column=column)
+
+    refuse_first(raw, {winner: odd}, capitals)
 
 
 def shown_items(items: Sequence[str]) -> str:
