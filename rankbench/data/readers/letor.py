@@ -22,6 +22,7 @@ from rankbench.core.text import short_repr
 from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readers.text_lines import Chunk, chunks, numbered_lines
 from rankbench.data.readers.unpacked import unpacked_name
+from rankbench.data.tables.items import AdjoiningRows
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
@@ -209,10 +210,7 @@ class _NamedQueries:
     """Queries named by ``qid:N``."""
 
     def __init__(self, path: Path, allow_single: bool) -> None:
-        self.path, self.allow_single = path, allow_single
-        self.seen: set[str] = set()
-        self.current, self.count, self.line = "", 0, 0
-        self.single: tuple[str, int] | None = None
+        self.path, self.allow_single, self.queries = path, allow_single, AdjoiningRows()
 
     def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
         nameless = np.flatnonzero(places[:, 1] < 0)
@@ -220,40 +218,21 @@ class _NamedQueries:
             raise chunk.error("this line has no qid:N, unlike the first one", int(places[nameless[0], 0]))
         places[0, 3] = 0
         starts = np.flatnonzero(places[:, 3] == 0)
-        stops = np.append(starts[1:], len(places))
-        ids, items = [], np.empty(len(places), np.uint32)
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            query = chunk.data[places[start, 1] : places[start, 2]].decode("utf-8")
-            if query != self.current or self.count == 0:
-                self._begin(query, chunk, int(places[start, 1]))
-            ids.append(query)
-            items[start:stop] = np.arange(self.count, self.count + stop - start)
-            self.count += stop - start
-            if self.count == 1:
-                self.line = chunk.place(int(places[start, 0]))[0]
-        return pl.Series("query_id", ids).gather(np.repeat(np.arange(len(ids)), stops - starts)), items
+        lengths = np.diff(starts, append=len(places))
+        ids = [chunk.data[begin:end].decode("utf-8") for begin, end in places[starts, 1:3].tolist()]
 
-    def _begin(self, query: str, chunk: Chunk, position: int) -> None:
-        self._close()
-        if query in self.seen:
+        def again(query: str, row: int) -> InputError:
             name = shlex.quote(self.path.name)
-            raise chunk.error(
-                f"query {short_repr(query)} comes back after another one; the lines of a query must stand together: "
-                f"sort -s -k2,2 {name} > sorted-{name}",
-                position,
-            )
-        self.seen.add(query)
-        self.current, self.count = query, 0
+            what = f"query {short_repr(query)} comes back after another one; the lines of a query must stand together"
+            return chunk.error(f"{what}: sort -s -k2,2 {name} > sorted-{name}", int(places[row, 1]))
 
-    def _close(self) -> None:
-        if self.count == 1 and self.single is None:
-            self.single = self.current, self.line
+        items = self.queries.positions(ids, lengths.tolist(), lambda row: chunk.place(int(places[row, 0]))[0], again)
+        return pl.Series("query_id", ids).gather(np.repeat(np.arange(len(ids)), lengths)), items
 
     def end(self) -> None:
-        self._close()
         # Raised last, as the query might have come back.
-        if self.single is not None and not self.allow_single:
-            raise single_item_error(short_repr(self.single[0]), self.path, self.single[1])
+        if (single := self.queries.end()) is not None and not self.allow_single:
+            raise single_item_error(short_repr(single[0]), self.path, single[1])
 
 
 class _GroupedQueries:

@@ -33,7 +33,7 @@ from rankbench.data.tables.cells import (
     text_of,
 )
 from rankbench.data.tables.codes import refuse_code
-from rankbench.data.tables.doubts import first_cells, refuse_alike, refuse_blanks, refuse_indices
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_indices, refuse_third
 from rankbench.data.tables.placed_ballots import of_matrix, of_placed_rows
 from rankbench.data.tables.schemas import NO_NAMES
 from rankbench.errors import InputError, Unread, option
@@ -227,17 +227,17 @@ def of_rank_columns(source: BallotSource) -> ReadTable:
         )
     refuse_blanks(raw, ranks, with_empty(reading), gone="such ranks")  # ranks behind the last are empty
     refuse_no_names(raw, ranks)
-    cells, names = [f"\0rank {name}" for name in ranks], map(text_of, ranks)
-    named = [pl.when((text != "") & ~says(text, missing)).then(text) for text in names]
+    cells = [f"\0rank {name}" for name in ranks]
+    named = [pl.when((text != "") & ~says(text, missing)).then(text) for text in map(text_of, ranks)]
+    found = different(raw, named)
+    refuse_alike(found, reading, raw, ranks[0])
+    if found and all(re.fullmatch(r"-?\d+", item) for item in found):
+        _refuse_numbers(source, ranks)
+    refuse_third(raw, ranks, found, source.applied, "ranks")
     frame = raw.frame.with_columns(text.alias(cell) for text, cell in zip(named, cells, strict=True))
     frame = frame.with_columns(pl.concat_list(cells).list.drop_nulls().alias("\0named"))
     frame = frame.with_columns(pl.col("\0named").list.unique(maintain_order=True).alias("\0ranking"))
     source = replace(source, raw=(raw := replace(raw, frame=frame)))
-    found = different(raw, map(pl.col, cells))
-    refuse_alike(found, reading, raw, ranks[0])
-    if found and all(re.fullmatch(r"-?\d+", item) for item in found):
-        _refuse_numbers(source, ranks)
-    _refuse_other_ranks(source, ranks, found)
     last = pl.max_horizontal(pl.when(pl.col(cell).is_not_null()).then(at + 1) for at, cell in enumerate(cells))
     known, ranked = (pl.col(name).list.len() for name in ("\0named", "\0ranking"))
     facts = {
@@ -269,17 +269,3 @@ def _refuse_numbers(source: BallotSource, ranks: Sequence[str]) -> None:
             code="numbers",
             column=ranks[0],
         )
-
-
-def _refuse_other_ranks(source: BallotSource, ranks: Sequence[str], items: Sequence[str]) -> None:
-    """Raise a question about an unread column that names the same items: another rank."""
-    known = set(items)
-    for name, cells in first_cells(source.raw, source.unread).items():
-        full = {cell for cell in cells if cell}
-        if len(full & known) > 1 and len(full & known) * 2 >= len(full) and not all(map(str.isdigit, full)):
-            raise Unread(
-                f"{short_repr(name)} names the same items as {listed(ranks[:3])}, and is not read: is it a rank?",
-                f"{option('columns', names_text({'ranks': (*ranks, '____')}))}, or {names_text({'ignore': (name,)})}",
-                code="third",
-                column=name,
-            )

@@ -324,8 +324,20 @@ def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:
     return [*lines, *([f".. and {len(facts) - limit:,} more columns"] if len(facts) > limit else [])]
 
 
-def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], reading: Reading) -> None:
-    """Raise a question if an unread column names the same items, and others than the two of its row.
+def refuse_third(
+    raw: RawTable, sides: Sequence[str], items: Collection[str], reading: Reading, role: str = "items"
+) -> None:
+    """Raise a question if an unread column names the same items, and others than those of its row.
+
+    Parameters
+    ----------
+    raw : RawTable
+    sides : sequence of str
+        The columns of items that are read.
+    items : collection of str
+    reading : Reading
+    role : {"items", "ranks"}
+        The role that all of them may have.
 
     Raises
     ------
@@ -347,11 +359,11 @@ def refuse_third(raw: RawTable, sides: Sequence[str], items: Collection[str], re
             third.append(name)
     if third:
         verb, it = ("names", "it") if len(third) == 1 else ("name", "them")
+        why = ": are there more than two items in a row, or two pairs?" if role == "items" else ": is it a rank?"
+        every = names_text({role: (*sides, *third)}) + ",best=____" * (role == "items")
         raise Unread(
-            f"{listed(third)} {verb} the same items as {listed(list(sides))}, and no role reads {it}: are there more "
-            "than two items in a row, or two pairs?",
-            f"{option('columns', names_text({'items': (*sides, *third)}) + ',best=____')} for the best of all; "
-            f"{names_text({'ignore': tuple(third)})} to leave {it} out",
+            f"{listed(third)} {verb} the same items as {listed(list(sides[:3]))}, and no role reads {it}{why}",
+            f"{option('columns', every)} for all; {names_text({'ignore': tuple(third)})} to leave {it} out",
             code="third",
             column=third[0],
         )

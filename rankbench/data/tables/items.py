@@ -100,11 +100,7 @@ class ItemsCheck(TableCheck):
 
     def __init__(self, raw: RawTable, schema: pl.Schema, spread: Sequence[str]) -> None:
         super().__init__(raw, schema)
-        self.spread, self.d = spread, features(schema)
-        self.seen: set[str] = set()
-        self.current: str | None = None
-        self.single: tuple[str, int] | None = None
-        self.count = 0
+        self.spread, self.d, self.queries = spread, features(schema), AdjoiningRows()
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
@@ -123,29 +119,13 @@ class ItemsCheck(TableCheck):
     def positions(self, ids: pl.Series) -> pl.Series:
         """Return each row's position in its query, following on from the last batch."""
         runs = ids.rle().struct.unnest()
-        positions = []
-        row = 0
-        for query, length in zip(runs["value"].to_list(), runs["len"].to_list(), strict=True):
-            if query != self.current:
-                self.close(row)
-                if query in self.seen:
-                    raise self.error(
-                        f"query {short_repr(query)} comes back after another one; "
-                        "the rows of a query must stand together",
-                        row,
-                        "query_id",
-                    )
-                self.seen.add(query)
-                self.current, self.count = query, 0
-            positions.append(np.arange(self.count, self.count + length, dtype=np.uint32))
-            self.count += length
-            row += length
-        return pl.Series("item", np.concatenate(positions))
 
-    def close(self, row: int) -> None:
-        """End the current query, whose last row is the one before `row` of this batch."""
-        if self.count == 1 and self.single is None:
-            self.single = str(self.current), self.rows + row - 1
+        def again(query: str, row: int) -> InputError:
+            what = f"query {short_repr(query)} comes back after another one; the rows of a query must stand together"
+            return self.error(what, row, "query_id")
+
+        lengths = runs["len"].to_list()
+        return pl.Series("item", self.queries.positions(runs["value"].to_list(), lengths, self.rows.__add__, again))
 
     def features(self, frame: pl.DataFrame) -> pl.Series:
         """Return the features as one finite column of arrays."""
@@ -178,12 +158,65 @@ class ItemsCheck(TableCheck):
     def end(self) -> None:
         """Check the last query too; see `TableCheck.end`."""
         super().end()
-        self.close(0)
         # Raised last, as the query might have come back.
-        if self.single is not None and not self.raw.allow_single:
-            query, row = self.single
+        if (single := self.queries.end()) is not None and not self.raw.allow_single:
+            query, row = single
             message = f"query {short_repr(query)} has one item, which cannot be ranked"
             raise self.error(message, row - self.rows, "query_id")
+
+
+class AdjoiningRows:
+    """Queries whose rows must stand together, as batches of rows pass by."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self.current, self.count, self.place = "", 0, 0
+        self.single: tuple[str, int] | None = None
+
+    def positions(
+        self,
+        queries: Sequence[str],
+        lengths: Sequence[int],
+        place: Callable[[int], int],
+        again: Callable[[str, int], InputError],
+    ) -> NDArray[np.uint32]:
+        """Return the position of each row of a batch in its query, from 0, also across batches.
+
+        Parameters
+        ----------
+        queries : sequence of str
+            The query of each run of rows.
+        lengths : sequence of int
+            Rows of each run.
+        place : callable
+            Returns the place of a row of the batch in the file.
+        again : callable
+            Returns the error of a query that comes back, in a row of the batch.
+
+        Raises
+        ------
+        InputError
+        """
+        found, row = list[NDArray[np.uint32]](), 0
+        for query, length in zip(queries, lengths, strict=True):
+            if query != self.current or not self.count:
+                self.end()
+                if query in self.seen:
+                    raise again(query, row)
+                self.seen.add(query)
+                self.current, self.count = query, 0
+            found.append(np.arange(self.count, self.count + length, dtype=np.uint32))
+            self.count += length
+            if self.count == 1:
+                self.place = place(row)
+            row += length
+        return np.concatenate(found)
+
+    def end(self) -> tuple[str, int] | None:
+        """Return the first query with one row, and its place, where the current one ends; None: there is none."""
+        if self.count == 1 and self.single is None:
+            self.single = self.current, self.place
+        return self.single
 
 
 def _first_length(raw: RawTable) -> int:
