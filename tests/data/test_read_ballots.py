@@ -71,7 +71,7 @@ def test_cells_of_candidates_are_places_or_points() -> None:
     found, frame, read = ballots(csv_table(*WIDE), told("items=Ada|Bo|Cy,cells=place,judge=voter,count=n", "missing=0"))
     assert found == ["Ada>Bo>Cy", "Bo>Ada=Cy", "Bo>Cy", "Cy>Bo"]
     assert frame["count"].to_list() == [5, 1, 2, 3]
-    assert "n: 4 ballots are 11 voters" in read.says
+    assert "n: 4 ballots are 11 voters, 1 to 5 each" in read.says
     last = told("items=Ada|Bo|Cy,cells=place,ignore=voter|n", "last=|0")
     assert ballots(csv_table(*WIDE), last)[0] == ["Ada>Bo>Cy", "Bo>Ada=Cy", "Bo>Cy>Ada", "Cy>Bo>Ada"]
     points = ballots(csv_table(*WIDE), told("items=Ada|Bo|Cy,cells=points"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,23 +10,18 @@ import polars as pl
 
 from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import (
-    form_of,
-    missing_number,
-    number_of,
     read_rows,
-    refuse_first,
     refuse_no_names,
-    refuse_no_numbers,
     says,
     text_of,
     times_of,
     unread_columns,
 )
-from rankbench.data.tables.codes import refuse_code, refuse_odd_time
-from rankbench.data.tables.doubts import refuse_blanks, refuse_grouped
+from rankbench.data.tables.codes import refuse_odd_time
+from rankbench.data.tables.doubts import refuse_blanks
 from rankbench.data.tables.schemas import SAYS_NOTHING
+from rankbench.data.tables.weights import checked_weights, weight_of
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading, has_wildcards
 from rankbench.interfaces.table_check import RawTable, ReadTable
 
@@ -153,17 +147,14 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
         columns["candidates"] = pl.col(name).alias("candidates")
     for role in ("weight", "count"):
         if name := reading.one(role):
-            value = checked_weights(source, name, role)
+            value, weighed = weight_of(raw, role, reading), checked_weights(raw, role, reading)
             columns[role] = value.alias(role)
-            facts = raw.collect(raw.frame.select(value.sum(), (value == 0).sum().alias("0"), pl.len()))
-            total, zero, rows = facts.row(0)
-            if zero:
-                source.notes.append(
-                    f"rankbench leaves out {count_text(zero, 'row', f'whose {short_repr(name)} is 0{or_missing}')}"
-                )
+            if weighed.zero:
+                which = f"whose {short_repr(name)} is 0{or_missing}"
+                source.notes.append(f"rankbench leaves out {count_text(weighed.zero, 'row', which)}")
             if role == "weight":
                 gone = value == 0 if gone is None else gone | (value == 0)
-            parts.append(weight_text(name, role, rows, total))
+            parts.append(weighed.text(name, role))
     return columns, parts, gone
 
 
@@ -176,45 +167,6 @@ def key_names(source: BallotSource, name: str) -> pl.Expr:
     """Return the names in a column of queries, judges or items."""
     refuse_no_names(source.raw, [name])
     return text_of(name)
-
-
-def checked_weights(source: BallotSource, name: str, role: str) -> pl.Expr:
-    """Return a column of weights or counts as numbers of at least 0; 0 for words that mean missing.
-
-    Raises
-    ------
-    InputError
-        With its row.
-    Unread
-        A point or a comma may group thousands.
-    """
-    raw = source.raw
-    refuse_no_numbers(raw, [name])
-    refuse_grouped(raw, [name], source.reading)
-    # Weights have any unit, but one; counts have none.
-    text = text_of(name)
-    shares = pl.lit(value=role == "weight") & text.str.contains("%$").all()
-    text = pl.when(shares).then(text.str.strip_suffix("%").str.strip_chars_end()).otherwise(text)
-    value = number_of(text, form_of(source.reading), errors=False)
-    missing = missing_number(text, value, source.words("missing"))
-    value = pl.when(~missing).then(value).otherwise(0.0)
-    bad = value.is_null() | (value < 0)
-    if role == "count":
-        bad |= value != value.floor()
-    kind = "whole number of voters (weight=NAME says the weight of one)" if role == "count" else "weight"
-
-    def wrong(cell: str, _: str) -> InputError:
-        return InputError(f"{short_repr(cell)} is no {kind}" if cell else f"the {role} is missing", column=name)
-
-    refuse_first(raw, {name: bad}, wrong)
-    refuse_code(raw, {name: value}, source.reading, lowest=-math.inf)
-    return value
-
-
-def weight_text(name: str, role: str, rows: int, total: float) -> str:
-    """Return a text on the sum of the ballots' weights, or counts."""
-    what = f"are {count_text(total, 'voter')}" if role == "count" else f"weigh {total:,.10g}"
-    return f"{name}: {count_text(rows, 'ballot')} {what}"
 
 
 def items_text(items: Sequence[str]) -> str:

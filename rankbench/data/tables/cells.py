@@ -239,22 +239,23 @@ def without_missing(raw: RawTable, names: Iterable[str], words: Sequence[str], n
     return raw
 
 
-def chosen_rows(raw: RawTable, reading: Reading) -> RawTable:
-    """Return the rows that a reading reads.
+def rows_left_out(raw: RawTable, reading: Reading) -> dict[str, pl.Expr]:
+    """Return whether a row is left out by a reading's conditions, by the words that say which rows these are.
 
     Raises
     ------
     InputError
         A column of a condition is not there.
     """
-    names = raw.schema().names()
-    kept = []
+    found = dict[str, pl.Expr]()
     for table, wanted in ((reading.where, True), (reading.unless, False)):
         for name, words in table.items():
-            if name not in names:
-                raise InputError(f"there is no column {name!r} to choose rows by{nearest(name, names)}", column=name)
-            kept.append(says(text_of(name), words) if wanted else ~says(text_of(name), words))
-    return only_rows(raw, pl.all_horizontal(kept)) if kept else raw
+            if name not in (names := raw.schema().names()):
+                raise InputError(f"there is no column {name!r}{nearest(name, names)}", column=name)
+            which = f"{'not ' * wanted}{'|'.join(word or 'empty' for word in words)}"
+            there = says(text_of(name), words)
+            found[f"whose {short_repr(name)} is {which}"] = ~there if wanted else there
+    return found
 
 
 def read_rows(raw: RawTable, reading: Reading, lists: Sequence[str] = ()) -> tuple[RawTable, Reading, Reading]:
@@ -270,7 +271,8 @@ def read_rows(raw: RawTable, reading: Reading, lists: Sequence[str] = ()) -> tup
     with raw.located():
         applied = reading.expanded(raw.schema().names())
         refuse_lists(raw, applied.without(*lists).read())
-        rows = chosen_rows(raw, applied)
+        gone = rows_left_out(raw, applied)
+        rows = only_rows(raw, ~pl.any_horizontal(gone.values())) if gone else raw
         frame, joined = with_joined(rows.frame, applied)
     return replace(rows, frame=frame), joined, applied
 

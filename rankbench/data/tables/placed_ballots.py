@@ -11,10 +11,8 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.ballot_columns import (
     BallotSource,
     beside_columns,
-    checked_weights,
     items_text,
     key_names,
-    weight_text,
     with_empty,
 )
 from rankbench.data.tables.ballot_doubts import (
@@ -40,6 +38,7 @@ from rankbench.data.tables.codes import refuse_code, refuse_odd_time
 from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped
 from rankbench.data.tables.schemas import NO_NAMES, SAYS_NOTHING
 from rankbench.data.tables.totals import refuse_totals
+from rankbench.data.tables.weights import Weighed, checked_weights, weight_of
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import expression_of, fits, has_wildcards, names_text
 from rankbench.interfaces.table_check import RawTable, ReadTable
@@ -157,7 +156,9 @@ def _rows(source: BallotSource, keys: Sequence[str], values: Mapping[str, pl.Exp
     """
     reading = source.reading
     named = {role: key_names(source, reading.one(role)) for role in (*keys, "item")}
-    beside = {role: checked_weights(source, name, role) for role in ("weight", "count") if (name := reading.one(role))}
+    beside = {role: weight_of(source.raw, role, reading) for role in ("weight", "count") if reading.one(role)}
+    for role in beside:
+        checked_weights(source.raw, role, reading)
     if reading.one("time"):
         refuse_odd_time(source.raw, reading)
         beside["time"] = times_of(source.raw, reading)
@@ -286,9 +287,9 @@ def _read(
 
 def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
     """Return a text on the sum of the ballots' weights, or counts."""
-    facts = table.collect(table.frame.select(pl.len(), pl.col(role).sum().alias("total")))
-    rows, total = facts.row(0)
-    return weight_text(source.applied.one(role), role, rows, total)
+    value = pl.col(role)
+    facts = table.facts(pl.len(), (value == 0).sum(), value.sum(), value.min(), value.max())
+    return Weighed(*facts).text(source.applied.one(role), role)
 
 
 def _ballot_count(source: BallotSource, ballots: pl.LazyFrame, *, places: bool) -> int:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from rankbench.core.text import count_text
-from rankbench.data.tables.cells import is_nothing, name_of, only_rows, refuse_lists, says, text_of
+from rankbench.data.tables.cells import is_nothing, name_of, only_rows, refuse_lists, rows_left_out, says, text_of
 from rankbench.data.tables.doubts import first_cells, looks, shown_columns
-from rankbench.errors import InputError, Unread, nearest, option
+from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading, expression_of, fits, has_wildcards, names_text
 from rankbench.interfaces.table_check import QUOTED, RawTable
 
@@ -111,20 +111,13 @@ class ScoreLayout:
         InputError
             A column of a condition is not there.
         """
-        reading, missing = self.reading, self.reading.words.get("missing", ())
-        for name in (*reading.where, *reading.unless):
-            if name not in self.schema:
-                raise InputError(f"there is no column {name!r}{nearest(name, self.schema)}", column=name)
-        wanted = [says(text_of(name), words) for name, words in reading.where.items()]
-        wanted += [~says(text_of(name), words) for name, words in reading.unless.items()]
-        if missing:
+        gone = [*rows_left_out(raw, self.reading).values()]
+        if missing := self.reading.words.get("missing"):
             names = (text_of(name) for name in self.columns(*COLUMN_OF, "metric"))
-            wanted += [~(is_nothing(text) & says(text, missing)) for text in names]
+            gone += [is_nothing(text) & says(text, missing) for text in names]
         if self.ignored:
-            wanted += [~self._called(side, self.ignored) for side in self.columns("system", "task")]
-        if not wanted:
-            return raw
-        return replace(only_rows(raw, pl.all_horizontal(wanted)), filtered=True)
+            gone += [self._called(side, self.ignored) for side in self.columns("system", "task")]
+        return replace(only_rows(raw, ~pl.any_horizontal(gone)), filtered=True) if gone else raw
 
     def left_out(self, raw: RawTable, rows: int) -> tuple[Reading, list[str]]:
         """Return the reading, without ignored names that do not occur, and a note on the rows left out.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,23 +11,23 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
     form_of,
-    missing_number,
     number_of,
-    refuse_no_numbers,
+    only_rows,
+    rows_left_out,
     says,
     text_of,
     times_of,
 )
-from rankbench.data.tables.codes import refuse_code, refuse_odd_time
+from rankbench.data.tables.codes import refuse_odd_time
 from rankbench.data.tables.covariates import control_expressions, control_roles, covariate_terms
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_grouped, refuse_indices, refuse_third
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_indices, refuse_third
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_outcomes import VoteOutcome, once_per_cell
 from rankbench.data.tables.vote_sides import TIES
+from rankbench.data.tables.weights import checked_weights, weight_of
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading
-from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table_check import RawTable
 
 LEAD, OUT, AGAINST = "\0lead", "\0out", "\0against"
@@ -71,9 +70,6 @@ class VoteSource:
 
     def settle(self, *names: str) -> None:
         """Read floats as whole numbers for ids, in columns that name the same things."""
-        weights = [name for role in ("weight", "count") if (name := self.reading.one(role))]
-        refuse_no_numbers(self.raw, weights)
-        refuse_grouped(self.raw, weights, self.reading)
         beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
         said = (
             *TIES,
@@ -84,13 +80,7 @@ class VoteSource:
 
     def left_out(self) -> dict[str, pl.Expr]:
         """Return whether a row is left out, by reason, except rows without an outcome."""
-        reading, found = self.reading, dict[str, pl.Expr]()
-        for name, words in reading.where.items():
-            found[f"whose {short_repr(name)} is not {'|'.join(words)}"] = ~says(text_of(name), words)
-        for name, words in reading.unless.items():
-            found[f"whose {short_repr(name)} is {'|'.join(word or 'empty' for word in words)}"] = says(
-                text_of(name), words
-            )
+        reading, found = self.reading, rows_left_out(self.raw, self.reading)
         if missing := reading.words.get("missing"):
             found["without a name of an item"] = pl.any_horizontal(says(text_of(side), missing) for side in self.sides)
         if by := reading.one("by"):
@@ -99,10 +89,7 @@ class VoteSource:
             found["of an item against itself"] = text_of(self.sides[0]) == text_of(self.sides[1])
         for role in ("weight", "count"):
             if name := reading.one(role):
-                found[f"whose {short_repr(name)} is 0"] = weightless(name)
-                if missing:
-                    gone = missing_number(text_of(name), self.number(role), missing)
-                    found[f"whose {short_repr(name)} is missing"] = gone
+                found[f"whose {short_repr(name)} is 0{' or missing' * bool(missing)}"] = self.number(role) == 0
         return {which: rows.fill_null(value=False) for which, rows in found.items()}
 
     @property
@@ -136,7 +123,6 @@ class VoteSource:
         gone, numbered = self.left_out(), pl.int_range(pl.len())
         weights = [role for role in ("weight", "count") if self.reading.one(role)]
         kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
-        facts |= {f"{role}_row": self.wrong_number(role) & kept for role in weights}
         sums = []
         for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items()):
             found_in = numbered.filter(fact).min().fill_null(-1) if name.endswith("_row") else fact.sum()
@@ -144,57 +130,19 @@ class VoteSource:
                 found_in = self.number("count").filter(fact).sum().cast(pl.Int64, strict=False).fill_null(0)
             sums.append(found_in.alias(name))
         sums += [left.sum().alias(f"{OUT}{at}") for at, left in enumerate(gone.values())]
-        if weights:
-            for role in weights:
-                given = self.number(role).filter(kept)
-                ends = {"sum": given.sum(), "low": given.min(), "high": given.max()}
-                sums += [value.alias(f"{role}_{name}") for name, value in ends.items()]
-            sums.append(kept.sum().alias("rows"))
-        if not sums:
-            refuse_odd_time(self.raw, self.reading)
-            return {}
-        found = self.raw.collect(self.raw.frame.select(sums)).row(0, named=True)
+        refuse_odd_time(self.raw, self.reading)
+        found = self.raw.collect(self.raw.frame.select(sums)).row(0, named=True) if sums else {}
         for at, which in enumerate(gone):
             if count := found.pop(f"{OUT}{at}"):
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
         for role in weights:
-            if (row := found.pop(f"{role}_row", -1)) >= 0:
-                raise self.no_number(role, row)
-        numbers = {self.reading.one(role): self.number(role) for role in weights}
-        rows = replace(self.raw, frame=self.raw.frame.filter(kept))
-        refuse_code(rows, numbers, self.reading, lowest=-math.inf, together=False)
-        refuse_odd_time(self.raw, self.reading)
-        rows_kept = found.pop("rows", 0)
-        for role in weights:
-            total, name = found.pop(f"{role}_sum"), self.reading.one(role)
-            what = f"are {total:,.0f} votes" if role == "count" else f"weigh {total:,.10g}"
-            low, high = found.pop(f"{role}_low"), found.pop(f"{role}_high")
-            each = f", {low:g} to {high:g} each" if low != high else ""
-            self.weighed.append(f"{name}: {count_text(rows_kept, 'row')} {what}{each}")
+            weighed = checked_weights(only_rows(self.raw, kept), role, self.reading)
+            self.weighed.append(weighed.text(self.reading.one(role), role, "row", "vote"))
         return found
 
     def number(self, role: str) -> pl.Expr:
         """Return the numbers of the column of a role."""
-        name = self.reading.one(role)
-        if self.raw.schema()[name].is_numeric():
-            return pl.when(pl.col(name).is_finite()).then(pl.col(name).cast(pl.Float64))
-        return number_of(text_of(name), form_of(self.reading), errors=False)
-
-    def wrong_number(self, role: str) -> pl.Expr:
-        """Return whether a weight is no number of at least 0, or a count is not whole."""
-        value = self.number(role)
-        good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
-        return ~good.fill_null(value=False)
-
-    def no_number(self, role: str, row: int) -> Unread:
-        """Return the error of a weight or a count that is none."""
-        name = self.reading.one(role)
-        cell = self.raw.collect(self.raw.frame.slice(row, 1).select(text_of(name))).item()
-        what = "positive and finite number" if role == "weight" else "whole number of votes"
-        step = f"{option('columns', f'{role}=')} counts each row once" + "; weight=NAME is the weight of one vote" * (
-            role == "count"
-        )
-        return self.raw.at(row, Unread(f"{short_repr(cell)} is no {what}", step, code="number", column=name))
+        return weight_of(self.raw, role, self.reading)
 
     def refuse_items(self, out: pl.Expr | None, items: Sequence[str]) -> None:
         """Raise a question about names of items that are missing, flags, alike, or in a third column too."""
