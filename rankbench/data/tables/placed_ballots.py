@@ -68,8 +68,6 @@ def of_matrix(source: BallotSource) -> ReadTable:
             f"rankbench compares no item whose cell is empty, {count_text(empty, 'cell')} "
             f"({option('words', 'last=')} places such items behind the others)"
         )
-    lowest = raw.frame.select(low=pl.min_horizontal(keys.values())).drop_nulls()
-    count = _ballot_count(source, lowest, places=how == "place")
     raw = only_rows(raw, pl.any_horizontal(key.is_not_null() for key in keys.values()))
     source = replace(source, raw=raw)
     columns, parts, gone = beside_columns(source)
@@ -80,13 +78,11 @@ def of_matrix(source: BallotSource) -> ReadTable:
     rows = wide.unpivot(
         list(labels.values()), index=[ROW, *marked, "\0out"], variable_name="\0item", value_name="\0key"
     )
-    ballots = _ballots(rows, [ROW], [*marked, "\0out"])
     there = rows.filter(pl.col("\0key").is_finite())
     sides = {"\0item": ("item", ()), ROW: ("row", None)}
     row = (pl.col(ROW) + raw.header + 1).cast(pl.String)
     refuse_totals(raw, reading, there.select(row, "\0item", value="\0key"), sides)
-    names = {f"\0{role}": "query_id" if role == "query" else role for role in columns} | {"\0out": SAYS_NOTHING}
-    table = replace(raw, frame=_as_orders(ballots, names), roles=_roles(source, "items"))
+    table, count = _ballots(source, rows, [ROW], list(marked), "items")
     said = [f"{'points' if how == 'points' else 'places'}, a row a ballot", items_text(list(labels.values()))]
     return _read(source, table, [*said, *parts], list(keys), {"ballots": count})
 
@@ -189,22 +185,12 @@ def _long(
         whose = [pl.col("\0judge")] if "judge" in keys else []
         rows = rows.with_columns(pl.concat_str([*whose, pl.col("\0column")], separator=" / ").alias("\0judge"))
         by, kept = list(dict.fromkeys([*by, "\0judge"])), list(dict.fromkeys([*kept, "\0judge"]))
-    lowest = rows.filter(pl.col("\0key").is_not_null()).group_by(by).agg(pl.col("\0key").min().alias("low"))
-    count = _ballot_count(source, lowest, places=form != "points")
-    ballots = _ballots(rows, by, [name for name in kept if name not in by])
     if "query" not in keys:
-        ballots = ballots.with_columns(pl.lit("all").alias("\0query"))
-        kept = ["\0query", *kept]
+        rows, kept = rows.with_columns(pl.lit("all").alias("\0query")), ["\0query", *kept]
     nothing = pl.col("\0weight") == 0 if "weight" in beside else pl.lit(value=False)
-    ballots = ballots.with_columns(nothing.alias("\0out"))
-    names = {name: "query_id" if name == "\0query" else name[1:] for name in kept} | {"\0out": SAYS_NOTHING}
+    table, count = _ballots(source, rows.with_columns(nothing.alias("\0out")), by, kept, form)
     # A row of the table is one of several of the file.
-    table = replace(
-        source.raw,
-        frame=_as_orders(ballots, names),
-        roles=_roles(source, form),
-        locate=lambda row: (source.raw.path, None),
-    )
+    table = replace(table, locate=lambda row: (source.raw.path, None))
     said = [*said, *(_weighed(source, table, role) for role in ("weight", "count") if role in beside)]
     return _read(source, table, said, columns, {"ballots": count, **({"left out": gone} if gone else {})})
 
@@ -245,27 +231,31 @@ def _keys_of(source: BallotSource, columns: Sequence[str], how: str, *, empty: b
     return keys
 
 
-def _ballots(rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> pl.LazyFrame:
-    """Return ballots of rows of an item each, in the order of their first rows; items of one place are tied."""
-    first = [pl.col(name).first() for name in beside]
+def _ballots(
+    source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], kept: Sequence[str], form: str
+) -> tuple[RawTable, int]:
+    """Return ballots, and their number, under the names of the schema, of rows of an item each.
+
+    They stand in the order of their first rows, and items of one place are tied. A note counts ballots whose lowest
+    place is not 1.
+    """
+    beside = [pl.col(name).first() for name in (*kept, "\0out") if name not in keys]
     number = [] if ROW in keys else [pl.col(ROW).min()]
-    placed = rows.filter(pl.col("\0key").is_not_null())
-    tied = placed.group_by(*keys, "\0key", maintain_order=True).agg("\0item", *number, *first)
-    ordered = tied.sort("\0key", maintain_order=True)
-    ballots = ordered.group_by(*keys, maintain_order=True).agg(pl.col("\0item").alias("ranking"), *number, *first)
-    return ballots.sort(ROW, maintain_order=True)
-
-
-def _as_orders(ballots: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
-    """Return ballots under the names of the schema."""
-    columns = [pl.col(name).alias(role) for name, role in names.items()]
-    return ballots.select(*columns, "ranking", pl.lit(pl.Series([[]], dtype=pl.List(pl.String))).alias(NO_NAMES))
-
-
-def _roles(source: BallotSource, form: str) -> dict[str, str]:
-    """Return the columns that errors name, by role."""
+    placed, low = rows.filter(pl.col("\0key").is_not_null()), pl.col("\0key").min()
+    facts = placed.group_by(keys).agg(late=(low != 1) & low.is_finite()).select(pl.len(), pl.col("late").sum())
+    count, late = source.raw.collect(facts).row(0)
+    if late and "points" not in (form, source.reading.one("cells")):
+        what = count_text(late, "ballot", "whose lowest is not 1")
+        source.notes.append(f"rankbench takes the lowest place for the best in {what}")
+    tied = placed.group_by(*keys, "\0key", maintain_order=True).agg("\0item", *number, *beside)
+    ordered = tied.sort("\0key", maintain_order=True).group_by(*keys, maintain_order=True)
+    ballots = ordered.agg(pl.col("\0item").alias("ranking"), *number, *beside).sort(ROW, maintain_order=True)
+    columns = {"query_id" if name == "\0query" else name[1:]: pl.col(name) for name in kept}
+    no_names = pl.lit(pl.Series([[]], dtype=pl.List(pl.String)))
+    frame = ballots.select(**columns, **{SAYS_NOTHING: pl.col("\0out"), "ranking": "ranking", NO_NAMES: no_names})
     roles = {role: source.applied.one(role) for role in ("query", "judge", "weight", "count", "time")}
-    return {role: name for role, name in roles.items() if name} | {"ranking": source.applied.one(form)}
+    roles = {role: name for role, name in roles.items() if name} | {"ranking": source.applied.one(form)}
+    return replace(source.raw, frame=frame, roles=roles), int(count)
 
 
 def _read(
@@ -290,17 +280,6 @@ def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
     value = pl.col(role)
     facts = table.facts(pl.len(), (value == 0).sum(), value.sum(), value.min(), value.max())
     return Weighed(*facts).text(source.applied.one(role), role)
-
-
-def _ballot_count(source: BallotSource, ballots: pl.LazyFrame, *, places: bool) -> int:
-    """Return the number of ballots; note ballots whose lowest place, column ``low``, is not 1."""
-    low = pl.col("low")
-    facts = source.raw.collect(ballots.select(pl.len(), ((low != 1) & low.is_finite()).sum()))
-    count, late = facts.row(0)
-    if places and late:
-        what = count_text(late, "ballot", "whose lowest is not 1")
-        source.notes.append(f"rankbench takes the lowest place for the best in {what}")
-    return int(count)
 
 
 def _counted(raw: RawTable, cases: Mapping[str, pl.Expr]) -> int:
