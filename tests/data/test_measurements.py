@@ -19,8 +19,8 @@ WIDE = "system=model,scores=t|u"
     [
         ("model,t,u\na,1,x1\nb,2,3\n", WIDE, ":2 [u]: 'x1' is not a number"),
         ("model,t,u\na,1,3\nb,2,inf\n", WIDE, ":3 [u]: 'inf' is not a number"),
-        ("model,t,u\na,1,3\nb,2,4\na,2,3\n", WIDE, ":4: model 'a': 2 rows have these names"),
-        ("system,task,score\na,t,1\nb,t,2\na,t,1\n", "", ":4: task 't', system 'a': 2 rows have these names"),
+        ("model,t,u\na,1,3\nb,2,4\na,2,3\n", WIDE, ":4: model 'a' stands twice: in row 2, too"),
+        ("system,task,score\na,t,1\nb,t,2\na,t,1\n", "", ":4: task 't', system 'a' stands twice: in row 2, too"),
         ("model,t,u\na,1,\nb,2,\n", WIDE, " [u]: the column has no score at all"),
         ("model,t,t\na,1,3\nb,2,4\n", WIDE, ":1: the header names columns twice: 't'"),
         ("model,t,u\na,1,3\n,2,4\n", WIDE, ":3 [model]: the cell is empty"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
 
-from rankbench.core.text import listed, short_repr
+from rankbench.core.text import listed
 from rankbench.data.tables.ballot_columns import BallotSource
 from rankbench.data.tables.cells import ROW, cell_at, number_of, text_of
-from rankbench.data.tables.doubts import counted_words, first_cells, is_fact, number_forms, numbers_rows
+from rankbench.data.tables.doubts import counted_words, first_cells, is_fact, number_forms, numbers_rows, refuse_twice
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import has_wildcards, names_text
 
@@ -52,27 +51,12 @@ def no_number(source: BallotSource, odd: Mapping[str, pl.Expr], found: tuple[int
 
 def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str]) -> None:
     """Raise a question if an item has two rows in one ballot: an unread column may tell ballots apart."""
-    raw, key = source.raw, [*keys, "\0item"]
-    again = raw.collect(rows.group_by(key).len().filter(pl.col("len") > 1))
-    if not again.height:
-        return
-    pairs = rows.join(again.lazy(), on=key, how="semi").group_by(key).agg(pl.col(ROW).bottom_k(2).sort())
-    found = raw.collect(pairs.sort(pl.col(ROW).list.get(1)).head(1))
-    *names, item, pair = found.row(0)
-    both = [first_cells(replace(raw, frame=raw.frame.slice(at, 1)), source.unread) for at in pair]
-    differ = [name for name in both[0] if both[0][name] != both[1][name]]
-    other = raw.place(pair[0] + 1)[1]
-    rest = f"; the rows differ in {listed(differ, 6)}" if differ else ""
-    raise raw.at(
-        pair[1],
-        Unread(
-            f"item {short_repr(item)} stands twice in the ballot of {listed(names)}: in row {other}, too{rest}",
-            f"{option('columns', 'judge=____')} if each judge has a ballot, query=____|____ if each value is another "
-            f"query, item=____|____ if they are two items; {option('where')} chooses rows",
-            code="twice",
-            column=source.applied.one("item"),
-        ),
+    named = {key: key[1:] for key in (*keys, "\0item")}
+    step = (
+        f"{option('columns', 'judge=____')} if each judge has a ballot, query=____|____ if each value is another "
+        f"query, item=____|____ if they are two items; {option('where')} chooses rows"
     )
+    refuse_twice(source.raw, rows, named, source.unread, lambda _: step, source.applied.one("item"))
 
 
 def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -16,6 +17,7 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
     NUMBER,
+    ROW,
     first_row,
     form_of,
     is_flat,
@@ -322,6 +324,48 @@ def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:
     wide = max(map(len, names), default=0)
     lines = [f"{name:<{min(wide, 24)}}  {facts[name]}" for name in names]
     return [*lines, *([f".. and {len(facts) - limit:,} more columns"] if len(facts) > limit else [])]
+
+
+def refuse_twice(
+    raw: RawTable,
+    rows: pl.LazyFrame,
+    named: Mapping[str, str],
+    unread: Sequence[str],
+    step: Callable[[Sequence[str]], str],
+    column: str | None = None,
+) -> None:
+    """Raise a question if two rows are of one key, naming the columns in which they differ.
+
+    Parameters
+    ----------
+    raw : RawTable
+    rows : LazyFrame
+        Keys, with the number of the row in the column `ROW`.
+    named : mapping of str to str
+        What each column of a key names, for people.
+    unread : sequence of str
+        Columns that may tell the rows apart.
+    step : callable
+        Returns the options that answer it, of the columns that differ.
+    column : str, optional
+
+    Raises
+    ------
+    Unread
+        With the second row.
+    """
+    again = raw.collect(rows.group_by(*named).len().filter(pl.col("len") > 1))
+    if not again.height:
+        return
+    pairs = rows.join(again.lazy(), on=[*named], how="semi").group_by(*named).agg(pl.col(ROW).bottom_k(2).sort())
+    *key, pair = raw.collect(pairs.sort(pl.col(ROW).list.get(1)).head(1)).row(0)
+    one, other = (first_cells(replace(raw, frame=raw.frame.slice(at, 1)), unread) for at in pair)
+    differ = [name for name in one if one[name] != other[name]]
+    what = ", ".join(f"{word} {short_repr(value)}" for word, value in zip(named.values(), key, strict=True))
+    rest = f"the rows differ in {listed(differ, _SHOWN)}" if differ else "no other column tells the rows apart"
+    shown = shown_columns({name: looks(texts) for name, texts in first_cells(raw, differ[:_SHOWN]).items()})
+    message = f"{what} stands twice: in row {raw.place(pair[0] + 1)[1]}, too; {rest}"
+    raise raw.at(pair[1], Unread(message, step(differ), code="twice", shown=shown, column=column))
 
 
 def refuse_third(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import says, text_of
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, shown_columns
+from rankbench.data.tables.cells import ROW, says, text_of, unread_columns
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_twice, shown_columns
 from rankbench.data.tables.score_doubts import (
     doubt_scores,
+    parted_rows,
     refuse_metrics,
     refuse_second_key,
-    refuse_twice,
     score_notes,
 )
 from rankbench.data.tables.score_facts import Facts, score_of
@@ -63,7 +64,9 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
     ways = Ways.told(kept, layout)
     named = {COLUMN_OF[role]: _name(role, layout, facts) for role in layout.rows()}
     keys = kept.collect(kept.frame.select(**named))
-    refuse_twice(kept, reading, keys, {COLUMN_OF[role]: layout.text(role) for role in layout.rows()})
+    words = {COLUMN_OF[role]: layout.text(role) for role in layout.rows()}
+    unread = unread_columns(kept, reading)
+    refuse_twice(kept, keys.lazy().with_row_index(ROW), words, unread, partial(parted_rows, reading))
     table = _laid_out(kept, layout, facts, ways, named)
     refuse_metrics(kept, reading, layout.columns("task"))
     refuse_second_key(kept, reading, layout.columns("system", "task"), layout.columns("seed"))

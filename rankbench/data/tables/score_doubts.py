@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of, unread_columns
 from rankbench.data.tables.codes import code_question, codes_among
-from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.data.tables.doubts import first_cells, looks
 from rankbench.data.tables.totals import is_kept, keeping, leaving_out, refuse_all, refuse_summary
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
@@ -30,48 +30,8 @@ _CHANCE = 0.05
 """Most tasks that chance may make look like places, where one is asked about."""
 
 
-def refuse_twice(raw: RawTable, reading: Reading, keys: pl.DataFrame, named: dict[str, str]) -> None:
-    """Raise a question if two rows are of one cell, naming the columns in which they differ.
-
-    Parameters
-    ----------
-    raw : RawTable
-    reading : Reading
-    keys : DataFrame
-        System, task and seed of each row, as far as rows have them.
-    named : dict of str to str
-        Roles of these columns.
-
-    Raises
-    ------
-    Unread
-    """
-    again = (~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()).arg_true().head(1)
-    for row in again:
-        key = keys.row(row, named=True)
-        same = keys.select(pl.all_horizontal(pl.col(name) == value for name, value in key.items())).to_series()
-        rows = same.arg_true().head(1_000).to_list()
-        names = unread_columns(raw, reading)
-        cells = raw.frame.with_row_index("\0row").filter(pl.col("\0row").is_in(rows))
-        found = raw.collect(cells.select(text_of(name).n_unique().alias(name) for name in names))
-        differ = [name for name, count in zip(found.columns, found.row(0) if names else (), strict=True) if count > 1]
-        what = ", ".join(f"{named[name]} {short_repr(value)}" for name, value in key.items())
-        raise raw.at(
-            row,
-            Unread(
-                f"{what}: {count_text(len(rows), 'row')} have these names"
-                + (
-                    f", and differ in {listed(differ[:_NAMED])}" if differ else ", and no other column tells them apart"
-                ),
-                _parted(reading, differ),
-                code="twice",
-                shown=shown_columns({name: looks(texts) for name, texts in first_cells(raw, differ).items()}),
-            ),
-        )
-
-
-def _parted(reading: Reading, differ: Sequence[str]) -> str:
-    """Return the options that part rows of one cell."""
+def parted_rows(reading: Reading, differ: Sequence[str]) -> str:
+    """Return the options that part rows of one cell, which differ in some columns."""
     if not differ:
         return f"remove all but one of them ({option('where')} keeps some rows)"
     task = "task" if reading.one("task") else "system"
