@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.cells import NUMBER, form_of, is_nothing, missing_number, number_of, text_of
+from rankbench.data.tables.cells import NUMBER, ROW, form_of, is_nothing, missing_number, number_of, text_of
 from rankbench.data.tables.doubts import first_cells, looks, missing_steps, number_forms, refuse_grouped, shown_columns
 from rankbench.data.tables.score_roles import COLUMN_OF, SHOWN, ScoreLayout
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import names_text
 from rankbench.interfaces.table_check import RawTable
 
-_ROW = "\0row"
 _SIGN = r"[\u00b1(]|\+/-|\+-"
 
 
@@ -26,49 +26,28 @@ class Facts:
     Attributes
     ----------
     rows : int
-    bad, signed, plain : dict of str to int or None
-        By column the first row, from 0, of a cell that is no number; of one with a percent sign, or with another unit
-        than the first; of one without.
-    numbers, gone : dict of str to int
-        Cells that are numbers, and that a word calls missing.
-    truth, errors : dict of str to bool
-        Whether all are true and false; whether some have a standard error.
-    fixed : dict of str to bool
-        Whether a column of names has one name.
-    mixed : dict of str to bool
-        Whether some numbers have a point, and others have none.
     simple : frozenset of str
         Columns whose cells are empty, or numbers without anything beside them.
+    of : dict of str to dict
+        Facts by column. Of names: ``fixed``, whether all are one. Of scores: the first row, from 0, of a cell that is
+        no number (``bad``), of one with a percent sign, or with another unit than the first (``signed``), and of one
+        without (``plain``); ``numbers``, and cells that a word calls missing (``gone``); whether all are true and false
+        (``truth``), some have a standard error (``errors``), or a point, and others none (``mixed``).
     """
 
     rows: int
-    bad: dict[str, int | None]
-    signed: dict[str, int | None]
-    plain: dict[str, int | None]
-    numbers: dict[str, int]
-    gone: dict[str, int]
-    truth: dict[str, bool]
-    errors: dict[str, bool]
-    fixed: dict[str, bool]
-    mixed: dict[str, bool]
     simple: frozenset[str]
+    of: dict[str, dict[str, Any]]
 
     @classmethod
     def found(cls, raw: RawTable, layout: ScoreLayout) -> Facts:
         """Look at a table."""
         simple = _simple(raw, layout)
-        facts: dict[tuple[str, str], pl.Expr] = {}
-        for name in layout.cells:
-            facts |= {(fact, name): value for fact, value in _cell_facts(name, layout, simple).items()}
-        for name in layout.columns(*COLUMN_OF):
-            facts["fixed", name] = text_of(name).n_unique() < 2
-        frame = raw.frame.with_row_index(_ROW)
-        wanted = [value.alias(str(at)) for at, value in enumerate(facts.values())]
-        rows, *values = raw.collect(frame.select(pl.len().alias("rows"), *wanted)).row(0)
-        found: dict[str, dict[str, object]] = {name: {} for name in cls.__dataclass_fields__}
-        for (fact, name), value in zip(facts, values, strict=True):
-            found[fact][name] = value
-        return cls(**found | {"rows": rows, "simple": simple})  # type: ignore[arg-type]  # by the names of the facts
+        facts = {name: _cell_facts(name, layout, simple) for name in layout.cells}
+        facts |= {name: {"fixed": text_of(name).n_unique() < 2} for name in layout.columns(*COLUMN_OF)}
+        wanted = [pl.struct(**own).alias(str(at)) for at, own in enumerate(facts.values())]
+        rows, *values = raw.collect(raw.frame.with_row_index(ROW).select(pl.len().alias("rows"), *wanted)).row(0)
+        return cls(rows, simple, dict(zip(facts, values, strict=True)))
 
     def refuse(self, raw: RawTable, layout: ScoreLayout) -> None:
         """Refuse cells that are no numbers, columns without any, and signs that some cells have.
@@ -77,10 +56,10 @@ class Facts:
         ------
         Unread
         """
-        grouped = [name for name in layout.cells if name not in self.simple or self.mixed.get(name)]
+        grouped = [name for name in layout.cells if name not in self.simple or self.of[name].get("mixed")]
         refuse_grouped(raw, grouped, layout.reading)
-        texts = tuple(name for name in layout.cells if name in layout.wild and not self.numbers[name])
-        bad = [name for name in texts if self.bad.get(name) is not None]
+        texts = tuple(name for name in layout.cells if name in layout.wild and not self.of[name]["numbers"])
+        bad = [name for name in texts if self.of[name].get("bad") is not None]
         if bad and len(texts) < len(layout.cells):
             shown = {name: looks(cells) for name, cells in first_cells(raw, texts).items()}
             raise Unread(
@@ -90,16 +69,16 @@ class Facts:
                 shown=shown_columns(shown),
                 column=texts[0],
             )
-        rows = [(row, name) for name, row in self.bad.items() if row is not None]
+        rows = [(row, name) for name, own in self.of.items() if (row := own.get("bad")) is not None]
         if rows:
             _refuse_number(raw, layout, *min(rows, key=lambda one: one[0]))
         for name in layout.cells:
-            signed, plain = self.signed.get(name), self.plain.get(name)
+            signed, plain = self.of[name].get("signed"), self.of[name].get("plain")
             if signed is not None and plain is not None:
                 message = "cells of the column have different units, or a percent sign or none: write them in one way"
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out"
                 raise raw.at(max(signed, plain), Unread(message, step, code="number-form", column=name))
-            if not self.numbers[name] and self.rows:
+            if not self.of[name]["numbers"] and self.rows:
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves it out"
                 raise Unread("the column has no score at all", step, code="blank", column=name)
 
@@ -108,21 +87,21 @@ class Facts:
         found = []
         for role in layout.rows():
             names = layout.reading.all(role)
-            if fixed := [name for name in names if len(names) > 1 and self.fixed[name]]:
+            if fixed := [name for name in names if len(names) > 1 and self.of[name]["fixed"]]:
                 found.append(f"{listed(fixed)} is the same in all rows, and no part of the {role}'s name")
-        if errors := [name for name in layout.cells if self.errors.get(name)]:
+        if errors := [name for name in layout.cells if self.of[name].get("errors")]:
             found.append(
                 "rankbench reads numbers in brackets or after \u00b1 as standard errors, not scores: "
                 f"{listed(errors[:SHOWN])}"
             )
-        percent = [name for name in layout.cells if self.signed.get(name) is not None]
+        percent = [name for name in layout.cells if self.of[name].get("signed") is not None]
         if percent and len(percent) < len(layout.cells):
             found.append(f"rankbench reads 78% as 78, beside columns without such a sign: {listed(percent[:SHOWN])}")
         return found
 
     def missing(self) -> dict[str, int]:
         """Return the number of cells with a word for missing."""
-        count = sum(self.gone.values())
+        count = sum(own.get("gone", 0) for own in self.of.values())
         return {"missing": count} if count else {}
 
 
@@ -141,7 +120,7 @@ def _simple(raw: RawTable, layout: ScoreLayout) -> frozenset[str]:
 
 def _cell_facts(name: str, layout: ScoreLayout, simple: frozenset[str]) -> dict[str, pl.Expr]:
     """Return the facts of a column of scores: see `Facts`."""
-    dtype, row = layout.schema[name], pl.col(_ROW)
+    dtype, row = layout.schema[name], pl.col(ROW)
     value, gone = score_of(name, layout, simple)
     there = value.is_not_null() & ~gone
     facts = {"numbers": there.sum(), "gone": gone.sum(), "truth": pl.lit(value=dtype == pl.Boolean)}
