@@ -7,6 +7,7 @@ References
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ import polars as pl
 from rankbench.core.system import GB, free_memory
 from rankbench.errors import InputError
 
-_MARK = b"PAR1"
 _CELL = 16
 """Bytes of a text in Polars, at least."""
 
@@ -48,71 +48,51 @@ def check_row_groups(path: Path) -> None:
 
 def _rows_of_groups(path: Path) -> list[int]:
     """Return the number of rows of each row group; none if the footer cannot be read, which its reader reports."""
-    data = path.read_bytes() if path.stat().st_size < 12 else _footer(path)
     try:
-        groups = _Compact(data).value(_STRUCT)[_ROW_GROUPS]
+        with path.open("rb") as file:
+            file.seek(-8, 2)
+            length = int.from_bytes(file.read(4), "little")
+            file.seek(-8 - length, 2)
+            groups = _value(io.BytesIO(file.read(length)), _STRUCT)[_ROW_GROUPS]
         return [int(group[_ROWS]) for group in groups]
-    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
+    except (OSError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         return []
-
-
-def _footer(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(-8, 2)
-        end = file.read(8)
-        length = int.from_bytes(end[:4], "little")
-        if end[4:] != _MARK or length + 8 > path.stat().st_size:
-            return b""
-        file.seek(-8 - length, 2)
-        return file.read(length)
 
 
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 
 
-class _Compact:
-    """Values in Thrift's compact protocol, as far as Parquet's metadata use it; a struct is a dict by field number."""
+def _value(data: io.BytesIO, kind: int) -> Any:
+    """Return the next value of a kind in Thrift's compact protocol, as far as Parquet's metadata use it.
 
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def value(self, kind: int) -> Any:
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind == _BYTE:
-            return self._take(1)[0]
-        if kind == _DOUBLE:
-            return self._take(8)
-        if kind == _BINARY:
-            return self._take(self._varint())
-        if kind in (_LIST, _SET):
-            head = self._take(1)[0]
-            size = self._varint() if head >> 4 == 15 else head >> 4
-            # Truth values of a list have a byte each.
-            return [self.value(_BYTE if head & 15 in (_TRUE, _FALSE) else head & 15) for _ in range(size)]
-        if kind == _STRUCT:
-            return self._struct()
-        number = self._varint()
-        return number >> 1 ^ -(number & 1)
-
-    def _struct(self) -> dict[int, Any]:
-        found: dict[int, Any] = {}
-        field = 0
-        while head := self._take(1)[0]:
-            field = field + (head >> 4) if head >> 4 else self.value(0)
-            found[field] = self.value(head & 15)
+    A struct is a dict by field number.
+    """
+    if kind in (_TRUE, _FALSE):
+        return kind == _TRUE
+    if kind == _BYTE:
+        return data.read(1)[0]
+    if kind == _DOUBLE:
+        return [_value(data, _BYTE) for _ in range(8)]
+    if kind == _BINARY:
+        return data.read(_varint(data))
+    if kind in (_LIST, _SET):
+        head = data.read(1)[0]
+        size = _varint(data) if head >> 4 == 15 else head >> 4
+        # Truth values of a list have a byte each.
+        return [_value(data, _BYTE if head & 15 in (_TRUE, _FALSE) else head & 15) for _ in range(size)]
+    if kind == _STRUCT:
+        found, field = dict[int, Any](), 0
+        while head := data.read(1)[0]:
+            field = field + (head >> 4) if head >> 4 else _value(data, 0)
+            found[field] = _value(data, head & 15)
         return found
+    number = _varint(data)
+    return number >> 1 ^ -(number & 1)
 
-    def _take(self, size: int) -> bytes:
-        found = self.data[self.at : self.at + size]
-        if len(found) < size:
-            raise IndexError(self.at)
-        self.at += size
-        return found
 
-    def _varint(self) -> int:
-        number = shift = 0
-        while (byte := self._take(1)[0]) & 128:
-            number |= (byte & 127) << shift
-            shift += 7
-        return number | byte << shift
+def _varint(data: io.BytesIO) -> int:
+    number = shift = 0
+    while (byte := data.read(1)[0]) & 128:
+        number |= (byte & 127) << shift
+        shift += 7
+    return number | byte << shift
