@@ -22,7 +22,7 @@ from rankbench.data.readers.json_values import (
     json_bytes,
     refusal,
 )
-from rankbench.data.readers.paths import rows_at, shape_of
+from rankbench.data.readers.paths import flattened, rows_at, shape_of
 from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import head, held, scannable
 from rankbench.data.tables.checks import TableReader
@@ -56,10 +56,7 @@ class NdjsonReader(TableReader):
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line is a JSON object."""
-        try:
-            return isinstance(json.loads(head.split(b"\n", 1)[0]), dict)
-        except (ValueError, RecursionError):
-            return False
+        return _first_object(head) is not None
 
     def raw(self, path: Path) -> RawTable:
         """Return the table; see `Reader.raw`."""
@@ -151,7 +148,8 @@ class JsonReader(TableReader):
     def raw(self, path: Path) -> RawTable:
         """Return the table; see `Reader.raw`."""
         first = head(existing(path), 1 << 16).lstrip()
-        if first[:1] != b"[" and _an_object_a_line(first):
+        line = _first_object(first)
+        if line is not None and not _are_columns(line) and len(_rows_inside(line)) != 1:
             return NdjsonReader().raw(path)
         text = JsonText(path)
         if text.peek() == "[":
@@ -217,7 +215,7 @@ def _of_rows(rows: Iterable[dict[str, Any]], path: Path) -> RawTable:
         for number, row in enumerate(rows, 1):
             try:
                 if any(isinstance(value, list | dict) for value in row.values()):
-                    row = _with_fields(row)
+                    row = flattened(row, most=-1)
                     deep = {name for name, value in row.items() if _holds_object(value)}
                     nested.update(deep)
                     row = {name: _plain(value) for name, value in row.items() if name not in deep}
@@ -251,14 +249,6 @@ def _some_lists_in_lists(raw: pl.LazyFrame) -> bool:
         return True
 
 
-def _with_fields(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return a row with the values of the objects in it as columns of their own: ``meta.turns``."""
-    found: dict[str, Any] = {}
-    for name, value in row.items():
-        found |= _with_fields(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
-    return found
-
-
 def _holds_object(value: object) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and any(map(_holds_object, value)))
 
@@ -269,14 +259,13 @@ def _plain(value: object) -> object:
     return json_bytes(value).decode() if tied else value
 
 
-def _an_object_a_line(first: bytes) -> bool:
-    """Return whether the first line is an object that is neither columns nor a wrapper of rows."""
-    line = first.split(b"\n", 1)[0]
+def _first_object(first: bytes) -> dict[str, Any] | None:
+    """Return the object that the first line is, or None."""
     try:
-        found = json.loads(line)
+        found = json.loads(first.split(b"\n", 1)[0])
     except (ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and not _are_columns(found) and len(_rows_inside(found)) != 1
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _are_columns(found: Mapping[str, Any]) -> bool:
