@@ -13,7 +13,7 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of, unread_columns
 from rankbench.data.tables.codes import code_question, codes_among
 from rankbench.data.tables.doubts import first_cells, looks
-from rankbench.data.tables.totals import is_kept, keeping, leaving_out, refuse_all, refuse_summary
+from rankbench.data.tables.totals import is_kept, keeping, leaving_out, refuse_summaries
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -22,9 +22,6 @@ from rankbench.interfaces.table_check import RawTable
 _NAMED = 5
 _COMPARED = 1_000
 """Most tasks that are compared with the others."""
-
-_SMALL_TABLE = 10_000
-"""Most cells of a table in which chance may give the sum of a row: of others `refuse_summary` tells."""
 
 _CHANCE = 0.05
 """Most tasks that chance may make look like places, where one is asked about."""
@@ -128,16 +125,10 @@ def doubt_scores(reading: Reading, scores: TaskScores) -> None:
     by_system = scores.values.transpose(2, 0, 1).reshape(len(scores.systems), -1)
     sides = {"task": (scores.tasks, by_task), "system": (scores.systems, by_system)}
     refuse_codes(reading, sides)
-    if len(scores.seeds) == 1 and scores.values.size <= _SMALL_TABLE:
-        n, m = scores.values.shape[1:]
-        of_cells = {"task": np.repeat(scores.tasks, m), "system": np.tile(scores.systems, n)}
-        long = pl.DataFrame({**of_cells, "value": scores.values[0].ravel()}).drop_nans()
-        refuse_all(reading, long, {role: (role, tuple(reading.all(role))) for role in sides}, ("sum",))
     refuse_index(reading, scores)
-    for what, (names, values) in sides.items():
-        refuse_summary(reading, what, names, values, ())
     runs = scores.values.reshape(len(scores.seeds), -1)
-    refuse_summary(reading, "seed", scores.seeds, runs, reading.all("seed"))
+    seeds = ("seed", scores.seeds, runs, reading.all("seed"))
+    refuse_summaries(reading, [*((what, names, values, ()) for what, (names, values) in sides.items()), seeds])
 
 
 def refuse_codes(reading: Reading, sides: dict[str, tuple[list[str], NDArray[np.float64]]]) -> None:

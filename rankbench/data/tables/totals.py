@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +19,7 @@ from rankbench.interfaces.table_check import RawTable
 _CELLS = 2_000_000
 """Most cells that are looked at: tables with totals are small."""
 
-_ROUNDED = 0.0051
-"""Largest difference of a mean that was rounded to two digits."""
-
-_IN_HUNDREDTHS, SELDOM = 100, float(np.log(50))
+SELDOM = float(np.log(50))
 """A total is asked about that chance gives to one table in fifty at most."""
 
 
@@ -31,34 +28,32 @@ def is_kept(reading: Reading, name: str) -> bool:
     return any(fits(name, pattern) for pattern in reading.columns.get("keep", ()))
 
 
-def refuse_summary(
-    reading: Reading,
-    what: str,
-    names: Sequence[str],
-    values: NDArray[np.float64],
-    columns: Sequence[str] | None,
+def refuse_summaries(
+    reading: Reading, kinds: Iterable[tuple[str, Sequence[str], NDArray[np.float64], Sequence[str] | None]]
 ) -> None:
-    """Raise a question about a name whose numbers are the mean or the sum of neighboring names', or the sum of any two.
+    """Raise a question about names whose numbers are the mean or the sum of neighboring names', or the sum of any two.
+
+    A row and a column may both be, and leaving one out hides what the other is: one question names both.
 
     Parameters
     ----------
     reading : Reading
-    what : str
-        Kind of the names: "task", "system", "judge".
-    names : sequence of str, of length n
-    values : ndarray of float64, shape (n, m)
-        The numbers of each; nan where one is missing.
-    columns : sequence of str, optional
-        The columns of the file that hold them: see `refuse_totals`.
+    kinds : iterable of (str, sequence of str, ndarray of float64, sequence of str)
+        A word for the names, as "task"; n names; their numbers, shape (n, m), nan where one is missing; and the columns
+        of the file that hold them: see `refuse_totals`.
 
     Raises
     ------
     Unread
     """
-    found = summary_of(values, [at for at, name in enumerate(names) if not is_kept(reading, name)])
-    if found is not None:
-        others = [names[k] for k in found.others]
-        raise _total_question([_Total(what, names[found.at], found.how, others, leaving_out(columns, names[found.at]))])
+    found = list[_Total]()
+    for what, names, values, columns in kinds:
+        summary = summary_of(values, [at for at, name in enumerate(names) if not is_kept(reading, name)])
+        if summary is not None:
+            others, name = [names[k] for k in summary.others], names[summary.at]
+            found.append(_Total(what, name, summary.how, others, leaving_out(columns, name)))
+    if found:
+        raise _total_question(found)
 
 
 class _Total(NamedTuple):
@@ -104,15 +99,15 @@ def refuse_totals(
     cells = raw.collect(rows.head(SAMPLED))
     if cells.height == SAMPLED:
         return
-    refuse_all(reading, cells, roles)
+    kinds = list[tuple[str, Sequence[str], NDArray[np.float64], Sequence[str] | None]]()
     for role, (what, columns) in roles.items():
         others = [name for name in cells.columns if name not in (role, "value")]
         size = cells[role].n_unique()
         if size > 2 and others and size * cells.select(others).n_unique() <= _CELLS:
             summed = cells.group_by(role, *others, maintain_order=True).agg(pl.col("value").sum())
             wide = summed.pivot(others, index=role, values="value")
-            values = wide.drop(role).cast(pl.Float64).to_numpy()
-            refuse_summary(reading, what, wide[role].to_list(), values, columns)
+            kinds.append((what, wide[role].to_list(), wide.drop(role).cast(pl.Float64).to_numpy(), columns))
+    refuse_summaries(reading, kinds)
 
 
 def leaving_out(columns: Sequence[str] | None, *names: str) -> str:
@@ -129,51 +124,3 @@ def leaving_out(columns: Sequence[str] | None, *names: str) -> str:
 def keeping(*names: str) -> str:
     """Return the option that says of names that they are what they look like."""
     return option("columns", names_text({"keep": names}))
-
-
-def refuse_all(
-    reading: Reading,
-    cells: pl.DataFrame,
-    roles: Mapping[str, tuple[str, Sequence[str] | None]],
-    hows: Collection[str] = ("sum", "mean"),
-) -> None:
-    """Raise a question about names whose numbers are the sums, or the means, of all others'.
-
-    A row and a column may both be, and leaving one out hides what the other is: one question names both. Means stand
-    first or last. They may be rounded to two digits. See `refuse_totals` for what is given.
-
-    Raises
-    ------
-    Unread
-    """
-    found = [total for role, of in roles.items() if (total := _of_all(reading, cells, role, of, hows))]
-    if found:
-        raise _total_question(found)
-
-
-def _of_all(
-    reading: Reading,
-    cells: pl.DataFrame,
-    key: str,
-    of: tuple[str, Sequence[str] | None],
-    hows: Collection[str],
-) -> _Total | None:
-    by_key = cells.group_by(key, maintain_order=True).agg(pl.col("value").sum().abs())
-    names, largest = by_key[key].to_list(), by_key["value"].arg_max()
-    if len(names) < 3 or largest is None:
-        return None
-    value, whole = pl.col("value"), (cells["value"] % 1 == 0).all()
-    for at, how in ((largest, "sum"), (0, "mean"), (len(names) - 1, "mean")):
-        if how not in hows or is_kept(reading, names[at]):
-            continue
-        own = pl.col(key) == names[at]
-        rest = value.filter(~own).sum() if how == "sum" else value.filter(~own).mean()
-        rounding = 1e-9 * rest.abs() if how == "sum" else pl.min_horizontal(_ROUNDED, 0.02 * rest.abs())
-        near = (value.filter(own).sum() - rest).abs() <= rounding
-        # As many numbers are as likely in its place: of small ones some are a sum by chance.
-        likely = (1 + value.filter(own).sum().abs() * (1 if whole else _IN_HUNDREDTHS)).log()
-        each = cells.group_by(pl.exclude(key, "value")).agg(near=near.fill_null(value=False), ways=likely)
-        if len(each) > 1 and each["near"].all() and each["ways"].sum() > SELDOM and by_key["value"].n_unique() > 1:
-            others = [name for name in names if name != names[at]]
-            return _Total(of[0], names[at], how, others, leaving_out(of[1], names[at]))
-    return None

@@ -11,7 +11,7 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import NUMBER, is_flat, number_of, text_of
 from rankbench.data.tables.doubts import SAMPLED
 from rankbench.data.tables.schemas import GAMES, LEFT_OUT, SHARE
-from rankbench.data.tables.totals import SELDOM, is_kept, keeping, leaving_out, refuse_all, refuse_totals
+from rankbench.data.tables.totals import SELDOM, is_kept, keeping, leaving_out, refuse_totals
 from rankbench.data.tables.vote_outcomes import outcome_roles
 from rankbench.data.tables.vote_source import LEAD, OUT, VoteSource
 from rankbench.errors import Unread, option
@@ -65,7 +65,7 @@ def refuse_vote_totals(found: ReadTable) -> None:
     ways = (("winner", "loser", "won"), ("loser", "winner", "lost"))
     rows = pl.concat(some.select(*keys, "out", item=x, other=y, value=points) for x, y, points in ways)
     rows = rows.filter((pl.col("value") > 0) & ~pl.col("out")).drop("out")
-    refuse_all(reading, rows, {key: (role, reading.all(role)) for key, role in keys.items()})
+    refuse_totals(raw, reading, rows.lazy(), {key: (role, reading.all(role)) for key, role in keys.items()})
     if counts or GAMES[0] in names:
         beat = rows.select("item", "value", other=pl.concat_str(pl.lit("beat "), "other"))
         lost_to = rows.select("value", item="other", other=pl.concat_str(pl.lit("lost to "), "item"))
