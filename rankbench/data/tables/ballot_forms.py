@@ -23,7 +23,6 @@ from rankbench.data.tables.ballot_columns import (
 from rankbench.data.tables.cells import (
     ROW,
     different,
-    first_row,
     is_nothing,
     number_of,
     only_rows,
@@ -33,7 +32,7 @@ from rankbench.data.tables.cells import (
     text_of,
 )
 from rankbench.data.tables.codes import refuse_code
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_indices, refuse_third
+from rankbench.data.tables.doubts import blank_cell, refuse_alike, refuse_blanks, refuse_indices, refuse_third
 from rankbench.data.tables.placed_ballots import of_matrix, of_placed_rows
 from rankbench.data.tables.schemas import NO_NAMES
 from rankbench.errors import InputError, Unread, option
@@ -146,21 +145,15 @@ def ranked_names(raw: RawTable, name: str) -> pl.Expr:
 def _refuse_nameless(raw: RawTable, name: str, names: pl.Expr, source: BallotSource) -> None:
     """Raise a question about the first name of a ranking that may be a missing value."""
     told = [word for words in source.reading.words.values() for word in words]
-    bad = is_nothing(pl.element()) & ~says(pl.element(), told)
-    found = first_row(raw, {name: names.list.eval(bad).list.any()})
-    if found is None:
-        return
-    cell = raw.frame.slice(found[0], 1).select(names.list.eval(pl.element().filter(bad)).list.first())
-    word = raw.collect(cell).item()
-    said = names_text({"": (word,)}).partition("=")[2]
-    what = (
-        f"{short_repr(word)} may be an item, or say that nobody was ranked: {option('words', f'missing={said}')} "
-        f"leaves it out, {option('words', f'name={said}')} ranks it"
-        if word
-        else f"a place of the ranking has no name: write a>b=c, or say {option('words', 'missing=')}, which leaves "
-        "such places out"
-    )
-    raise raw.at(found[0], Unread(what, code="blank" if word else "ranking", column=name))
+    nameless = names.list.eval(pl.element().filter(is_nothing(pl.element()) & ~says(pl.element(), told)))
+    first = replace(raw, frame=raw.frame.with_columns(nameless.list.first().alias("\0name")))
+
+    def no_name(cell: str, _: str) -> Unread:
+        step = f"{option('words', 'missing=')} leaves such places out"
+        unnamed = Unread("a place of the ranking has no name: write a>b=c", step, code="ranking", column=name)
+        return blank_cell(cell, name, gone="it") if cell else unnamed
+
+    refuse_first(first, {"\0name": pl.col("\0name").is_not_null()}, no_name)
 
 
 def _items(raw: RawTable, names: pl.Expr) -> list[str]:

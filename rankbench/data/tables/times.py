@@ -22,6 +22,7 @@ _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 _DAY = r"^(\d{4})[-/.](\d{2})[-/.](\d{2})"
 _COMPACT = r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$"
 _CLOCK = r"[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?"
+_CLOCK_TEXT = r"^.{10}.(\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,6})?)?)"
 _ZONE = r" ?(?:([Zz]|UTC|GMT)|([+-])(0\d|1[0-5]):?([0-5]\d)?)"
 _DATE = f"{_DAY}$"
 _LOCAL = f"{_DAY}{_CLOCK}$"
@@ -121,19 +122,14 @@ def _held(text: pl.Expr, number: pl.Expr) -> pl.Expr:
 
 def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
     """Return ISO date-times to the microsecond, in UTC if they have a zone; null for invalid days and hours."""
-    whole = text.str.extract_groups(_ZONED if zoned else _LOCAL).struct
-    day = pl.concat_str([whole.field(str(i)) for i in (1, 2, 3)], separator="-")
-    clock = pl.concat_str([whole.field("4"), whole.field("5"), whole.field("6").fill_null("00")], separator=":")
-    moment = pl.concat_str([day, clock], separator=" ").str.to_datetime(
-        "%Y-%m-%d %H:%M:%S", strict=False, time_unit="us"
-    )
-    fraction = whole.field("7").fill_null("0").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
-    moment += pl.duration(microseconds=fraction, time_unit="us")
+    day = text.str.slice(0, 10).str.replace_all("[/.]", "-")
+    clock = text.str.extract(_CLOCK_TEXT).str.replace(",", ".", literal=True).str.replace(r"^(\d\d:\d\d)$", "$1:00")
     if not zoned:
-        return moment
-    hours, minutes = (whole.field(field).cast(pl.Int64).fill_null(0) for field in ("10", "11"))
-    ahead = pl.duration(hours=hours, minutes=minutes, time_unit="us")
-    return pl.when(whole.field("9") == "-").then(moment + ahead).otherwise(moment - ahead).dt.replace_time_zone("UTC")
+        return pl.concat_str([day, clock], separator=" ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False)
+    zone = text.str.extract(f"{_ZONE}$", 0).str.strip_chars().str.replace(":", "", literal=True)
+    zone = zone.str.replace("(?i)^[a-z]+$", "+0000").str.replace(r"^(.\d\d)$", "${1}00")
+    moment = pl.concat_str([day, pl.lit(" "), clock, zone])
+    return moment.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%z", strict=False, time_unit="us")
 
 
 def time_of(raw: RawTable) -> TimeReading | None:
