@@ -9,11 +9,14 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-_CHANCE, _WHOLE_CHANCE, _LIKELY = 0.01, 0.1, 0.02
-"""Most blocks that are expected by chance, where one is found; most of all rows before a row, behind it, or both.
+_CHANCE, _WHOLE_CHANCE = 0.01, 0.1
+"""Most blocks that are expected by chance, where one is found; most of all rows before a row, behind it, or both."""
 
-The chance of all others of the first or the last row, where totals mostly stand, and of the largest row.
-"""
+SELDOM = float(np.log(50))
+"""A total of all others is told that chance gives to one table in fifty at most."""
+
+_ROUNDED = 0.0051
+"""Largest difference of a mean that was rounded to two digits."""
 
 _ALL_BLOCKS, _TOUCHING = 200, 1_000
 """Rows up to which all blocks are looked at, and those that begin or end with the table or beside a row."""
@@ -79,19 +82,20 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
     chosen = np.arange(n) if rows is None else np.asarray(rows, np.int64)
     of_each = n * (n - 1) // 2 if n <= _ALL_BLOCKS else 4 * n if n <= _TOUCHING else 3
     part, whole = _CHANCE / (2 * n * of_each), _WHOLE_CHANCE / (6 * n)
-    largest_row = int(np.nansum(np.abs(values), axis=1).argmax())
+    totals = np.abs(np.nansum(values, axis=1))
+    ends: tuple[tuple[int, How], ...] = ((int(totals.argmax()), "sum"), (0, "mean"), (n - 1, "mean"))
+    for at, how in ends if np.ptp(totals) > 0 else ():
+        if at in chosen and _is_total(values[at], np.delete(values, at, axis=0), how):
+            return Summary(at, tuple(k for k in range(n) if k != at), how)
     hows: tuple[How, ...] = ("mean", "sum")
     for how in hows:
-        ends = {0, n - 1, *([largest_row] if how == "sum" else [])}
-        most = np.where(np.isin(chosen, [*ends]), _LIKELY, whole)
-        for at, low, high in _blocks(n, chosen[sums.could_be(chosen, how, most)]):
+        for at, low, high in _blocks(n, chosen[sums.could_be(chosen, how, whole)]):
             best, found = 1.0, None
             for k in sums.near(at, low, high, how)[:_LOOKED_AT]:
                 block = np.arange(low[k], high[k])
                 block = block[block != at[k]]
                 chance = _chance(values[at[k]], values[block], sums.unit[at[k]], sums.unit[block], how, level=n == 3)
-                side = at[k] in (high[k], low[k] - 1) and {low[k], high[k]} & {0, n}
-                chance /= _LIKELY if at[k] in ends and len(block) == n - 1 else whole if side else part
+                chance /= whole if at[k] in (high[k], low[k] - 1) and {low[k], high[k]} & {0, n} else part
                 if n == 3 and at[k] == 1 and how == "mean" and _alike(values[block], sums.unit[block]):
                     continue
                 if chance < best and not sums.proportional(at[k]):
@@ -99,6 +103,20 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
             if found is not None:
                 return found
     return _sum_of_two(values, sums, chosen) if 3 < n <= _ALL_BLOCKS else None
+
+
+def _is_total(own: _Floats, others: _Floats, how: How) -> bool:
+    """Return whether a row is the sum, or the mean, of all others in every column that any of them has.
+
+    As many numbers are as likely in its place: of small ones some are a sum by chance.
+    """
+    there = ~np.isnan(others).all(axis=0)
+    count = (~np.isnan(others)).sum(axis=0)[there]
+    value, own = np.nansum(others, axis=0)[there] / (count if how == "mean" else 1), own[there]
+    rounding = 1e-9 * np.abs(value) if how == "sum" else np.minimum(_ROUNDED, 0.02 * np.abs(value))
+    whole = (others[~np.isnan(others)] % 1 == 0).all() and (own % 1 == 0).all()
+    ways = np.log1p(np.abs(own) * (1 if whole else 100)).sum()
+    return bool((np.abs(value - own) <= rounding).all() and ways > SELDOM)
 
 
 def _sum_of_two(values: _Floats, sums: _Sums, rows: _Places) -> Summary | None:
@@ -189,7 +207,7 @@ class _Sums:
         slack = 8 * np.finfo(np.float64).eps * np.abs(sums).max(axis=0)
         return cls(some, sums, counts, unit, np.concatenate([[0.0], np.cumsum(unit)]), slack, half)
 
-    def could_be(self, rows: _Places, how: How, chance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def could_be(self, rows: _Places, how: How, chance: float) -> NDArray[np.bool_]:
         """Return which rows differ in their numbers and have digits enough: no block of others excludes chance."""
         there = ~np.isnan(self.some)
         most, least = (np.where(there, self.some, sign * -np.inf) for sign in (1, -1))

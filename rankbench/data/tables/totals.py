@@ -19,9 +19,6 @@ from rankbench.interfaces.table_check import RawTable
 _CELLS = 2_000_000
 """Most cells that are looked at: tables with totals are small."""
 
-SELDOM = float(np.log(50))
-"""A total is asked about that chance gives to one table in fifty at most."""
-
 
 def is_kept(reading: Reading, name: str) -> bool:
     """Return whether a reading keeps a name that looks like a total."""

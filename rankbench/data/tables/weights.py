@@ -49,6 +49,7 @@ def weight_of(raw: RawTable, role: str, reading: Reading) -> pl.Expr:
         text = text_of(name)
         shares = pl.lit(value=role == "weight") & text.str.contains("%$").all()
         text = pl.when(shares).then(text.str.strip_suffix("%").str.strip_chars_end()).otherwise(text)
+        text = pl.when(~text.str.to_lowercase().is_in(["true", "false"])).then(text)
         value = number_of(text, form_of(reading), errors=False)
     return pl.when(~missing_number(text_of(name), value, words)).then(value).otherwise(0.0) if words else value
 
