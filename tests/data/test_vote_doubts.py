@@ -65,6 +65,32 @@ def test_walkovers_in_the_first_rows_are_none_if_the_item_wins_later() -> None:
     assert asked({name: [*every[name], *later[name]] for name in every}) == ""
 
 
+def club(rng: np.random.Generator, evenings: int, players: int = 15) -> list[tuple[str, str]]:
+    """Return winners and losers of evenings of seven rounds, in each of which one who has few points meets Bye."""
+    strength, games = rng.normal(0, 1, players), list[tuple[str, str]]()
+    names = [f"Player{chr(65 + k)}" for k in range(players)]
+    for _ in range(evenings):
+        points, free = np.zeros(players), set[int]()
+        for _ in range(7):
+            order = sorted(range(players), key=lambda k: (-points[k], rng.random()))
+            free.add(last := next(k for k in reversed(order) if k not in free))
+            order.remove(last)
+            pairs = [(x, y) if rng.random() * (1 + np.exp(strength[y] - strength[x])) < 1 else (y, x)
+                     for x, y in zip(order[::2], order[1::2], strict=True)]  # fmt: skip
+            points[[last, *(x for x, _ in pairs)]] += 1
+            games += [(names[last], "Bye"), *((names[x], names[y]) for x, y in pairs)]
+    return games
+
+
+def test_an_item_that_loses_more_than_chance_gives_the_weakest_is_asked_about() -> None:
+    """Names, sides, rounds and numbers of games say nothing of it."""
+    rng = np.random.default_rng(3)
+    games = club(rng, 12)
+    assert asked(dict(zip(("winner", "loser"), map(list, zip(*games, strict=True)), strict=True))) == "walkover"
+    lost = [(x, y) for x, y in games if y != "Bye"] + [pair for pair in games if pair[1] == "Bye"][:5]
+    assert asked(dict(zip(("winner", "loser"), map(list, zip(*lost, strict=True)), strict=True))) == ""
+
+
 @pytest.mark.parametrize("items", [80, 400])
 def test_totals_beside_many_items_are_asked_about(items: int) -> None:
     """A total is known by its sums, of however many items."""

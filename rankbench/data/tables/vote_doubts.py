@@ -35,6 +35,9 @@ _CANDIDATES, _ALIKE = 5, 4
 _LOST = 3
 """Fewest games of an item that may stand for walkovers."""
 
+_OTHERS = 8
+"""Fewest items that tell how much their strengths differ."""
+
 
 def refuse_vote_totals(found: ReadTable) -> None:
     """Raise a question about judges and queries of votes, or items of counted votes, that are the others' total.
@@ -116,7 +119,7 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unr
     """
     raw = votes.raw
     ways = ((_ONE, _OTHER, 1.0), (_OTHER, _ONE, -1.0))
-    games = pl.concat(rows.select(item=x, won=pl.col(_SIGN) * way, left=pl.lit(way > 0)) for x, _, way in ways)
+    games = pl.concat(rows.select(item=x, other=y, won=pl.col(_SIGN) * way, left=pl.lit(way > 0)) for x, y, way in ways)
     each = raw.collect(games.group_by("item").agg(pl.len(), lost=(pl.col("won") < 0).sum(), left=pl.col("left").sum()))
     losers = each.filter((pl.col("lost") == pl.col("len")) & (pl.col("len") >= _LOST)).sort("len", "item")
     if not losers.height or len(each) <= _LOST or is_kept(votes.reading, item := losers["item"][-1]):
@@ -133,6 +136,8 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unr
         why = one_side or _one_score(votes, rows, item)
     else:
         why = ""
+    if not why and count >= 2 * _LOST and len(rest) >= _OTHERS:
+        why = _beyond_chance(votes, games, item, count)
     beside = [name for name, dtype in raw.schema().items() if is_flat(dtype) and name not in (*votes.sides, LEAD, OUT)]
     if not why and whole is not rows:  # the first rows are read once
         whole = raw.collect(whole.select(_ONE, _OTHER, _SIGN, *beside)).lazy()
@@ -153,6 +158,22 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unr
         code="walkover",
         column=votes.sides[0],
     )
+
+
+def _beyond_chance(votes: VoteSource, games: pl.LazyFrame, item: str, count: int) -> str:
+    """Return a text if chance would hardly give an item that loses so many games, by how the others' losses differ.
+
+    Shares of lost games follow a beta law around a half, whose variance is that among the others, less that of so many
+    throws of a coin.
+    """
+    others = games.filter((pl.col("item") != item) & (pl.col("other") != item))
+    each = others.group_by("item").agg(pl.len(), apart=((1 - pl.col("won")) / 2).mean() - 0.5)
+    squares = (pl.col("apart") ** 2 * pl.col("len")).sum()
+    items, total, found = votes.raw.collect(each.select(pl.len().alias("items"), pl.col("len").sum(), squares)).row(0)
+    variance = max((found - items / 4) / max(total, 1), 1e-4)
+    both = 0.25 / variance - 1
+    chance = lgamma(both / 2 + count) - lgamma(both / 2) + lgamma(both) - lgamma(both + count) if both > 0 else 0.0
+    return "more than chance would give the weakest of these items" if log(items + 1) + chance < log(_CHANCE) else ""
 
 
 def _one_score(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
