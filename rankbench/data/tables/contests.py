@@ -7,8 +7,8 @@ intervals that resample judges resample rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import polars as pl
@@ -70,9 +70,9 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
     refuse_third(raw, items, named, source.applied)
     source = replace(source, raw=raw)
     how = _how(source, picks, names, named)
-    contest = _Contest(source, names, {role: _marked(source, role, names, how) for role in picks}, _tied(source, picks))
-    contest.refuse_both()
-    return contest.read(named)
+    marked = {role: _marked(source, role, names, how) for role in picks}
+    _refuse_both(source, marked)
+    return _read(source, names, marked, _tied(source, picks), named)
 
 
 def _same(names: Mapping[str, pl.Expr]) -> pl.Expr:
@@ -207,11 +207,25 @@ def _tied(source: BallotSource, picks: Sequence[str]) -> pl.Expr:
     return pl.all_horizontal(says(text_of(source.reading.one(role)), _ties(source)) for role in picks)
 
 
-@dataclass(frozen=True)
-class _Contest:
-    """Rows whose cells have been read.
+def _refuse_both(source: BallotSource, marked: Mapping[str, list[pl.Expr]]) -> None:
+    """Refuse a row whose best item is its worst, too."""
+    if len(marked) > 1:
+        both = pl.any_horizontal(best & worst for best, worst in zip(*marked.values(), strict=True))
+        what = "the best item is the worst, too"
+        cases = {source.reading.one("worst"): both}
+        refuse_first(source.raw, cases, lambda cell, at: InputError(f"{what}: {short_repr(cell)}", column=at))
 
-    Attributes
+
+def _read(
+    source: BallotSource,
+    names: Mapping[str, pl.Expr],
+    marked: Mapping[str, list[pl.Expr]],
+    tied: pl.Expr,
+    items: Sequence[str],
+) -> ReadTable:
+    """Return the votes: the best against each other, each other against the worst.
+
+    Parameters
     ----------
     source : BallotSource
     names : mapping of str to Expr
@@ -220,103 +234,51 @@ class _Contest:
         Whether each item is the best, or the worst.
     tied : Expr
         Whether all items are tied.
+    items : sequence of str
     """
+    beside, weighed, gone = beside_columns(source)
+    beside = {"query_id" if role == "query" else role: column for role, column in beside.items()}
+    count, pairs = beside.pop("count", None), list(combinations(range(len(names)), 2))
+    raw, place = source.raw, source.raw.place
+    frame, unit = raw.frame.with_row_index(ROW), pl.format("row {}", pl.col(ROW) + 1)
+    if count is None:
+        raw = replace(raw, locate=lambda row: place((row - 1) // len(pairs) + 1))
+    else:
+        _refuse_many(source, count)
+        raw = replace(raw, locate=lambda _: (raw.path, None))
+        frame = frame.with_columns(pl.int_ranges(count.cast(pl.UInt32)).alias("\0times"))
+        frame = frame.filter(pl.col("\0times").list.len() > 0).explode("\0times")
+        unit = pl.format("row {}.{}", pl.col(ROW) + 1, pl.col("\0times") + 1)
+    if len(pairs) > 1 and "judge" not in beside:
+        beside["judge"] = unit
+        source.notes.append(
+            "votes of one row depend on one another: each row is a judge of its own, and is resampled as a whole"
+        )
+    out = pl.lit(value=False) if gone is None else gone.fill_null(value=False)
+    columns = dict[str, pl.Expr]()
+    for at, text in enumerate(names.values()):
+        step = pl.lit(1, pl.Int8)
+        for role, some in marked.items():
+            step = pl.when(some[at]).then(pl.lit(_PLACES[role], pl.Int8)).otherwise(step)
+        columns |= {f"\0name{at}": text, f"\0place{at}": step}
+    frame = frame.select(**beside, **columns, tie=tied, out=out)
+    facts = frame.select((~pl.col("out")).sum().alias("rows"), (~pl.col("out") & pl.col("tie")).sum().alias("ties"))
+    votes = []
+    for x, y in pairs:
+        first, second, one, other = (pl.col(f"\0{what}{at}") for what in ("place", "name") for at in (x, y))
+        winner, loser = (pl.when(first <= second).then(a).otherwise(b) for a, b in ((one, other), (other, one)))
+        left_out = pl.col("out") | ((first == second) & ~pl.col("tie"))
+        votes.append(pl.struct(winner.alias("winner"), loser.alias("loser"), left_out.alias(LEFT_OUT)))
+    rows = frame.select(*beside, "tie", pl.concat_list(votes).alias("vote")).explode("vote").unnest("vote")
+    roles = {role: name for role in ("query", "judge", "weight", "time") if (name := source.applied.one(role))}
+    what = " and ".join(f"{source.reading.one(role)} is the {role}" for role in marked)
+    line = (f"{what} of {', '.join(names)}", items_text(items), *weighed)
+    counts = raw.collect(facts).row(0, named=True)
+    return ReadTable(replace(raw, frame=rows, roles=roles), source.applied, line, counts, tuple(source.notes))
 
-    source: BallotSource
-    names: Mapping[str, pl.Expr]
-    marked: Mapping[str, list[pl.Expr]]
-    tied: pl.Expr
 
-    def refuse_both(self) -> None:
-        """Refuse a row whose best item is its worst, too."""
-        if len(self.marked) < 2:
-            return
-        both = pl.any_horizontal(best & worst for best, worst in zip(*self.marked.values(), strict=True))
-        what = "the best item is the worst, too"
-        cases = {self.source.reading.one("worst"): both}
-        refuse_first(self.source.raw, cases, lambda cell, at: InputError(f"{what}: {short_repr(cell)}", column=at))
-
-    def read(self, items: Sequence[str]) -> ReadTable:
-        """Return the votes: the best against each other, each other against the worst."""
-        source, reading = self.source, self.source.reading
-        columns, weighed, gone = beside_columns(source)
-        columns = {"query_id" if role == "query" else role: column for role, column in columns.items()}
-        count = columns.pop("count", None)
-        frame = self._prepared(columns, count, gone)
-        counts = self._counts(frame)
-        raw = replace(source.raw, frame=self._votes(frame, list(columns)), roles=self._roles())
-        pairs = len(self.names) * (len(self.names) - 1) // 2
-        if count is None:
-            place = source.raw.place
-            raw = replace(raw, locate=lambda row: place(None if row is None else (row - 1) // pairs + 1))
-        else:
-            raw = replace(raw, locate=lambda row: (source.raw.path, None))
-        if self.own_units(columns):
-            source.notes.append(
-                "votes of one row depend on one another: each row is a judge of its own, and is resampled as a whole"
-            )
-        what = " and ".join(f"{reading.one(role)} is the {role}" for role in self.marked)
-        line = (f"{what} of {', '.join(self.names)}", items_text(items), *weighed)
-        return ReadTable(raw, source.applied, line, counts, tuple(source.notes))
-
-    def _prepared(self, columns: Mapping[str, pl.Expr], count: pl.Expr | None, gone: pl.Expr | None) -> pl.LazyFrame:
-        """Return a row for each contest: names and places of items, a tie of all, and the other columns."""
-        source = self.source
-        places = []
-        for at in range(len(self.names)):
-            place = pl.lit(1, pl.Int8)
-            for role, marked in self.marked.items():
-                place = pl.when(marked[at]).then(pl.lit(_PLACES[role], pl.Int8)).otherwise(place)
-            places.append(place.alias(f"\0place{at}"))
-        names = [text.alias(f"\0name{at}") for at, text in enumerate(self.names.values())]
-        out = (pl.lit(value=False) if gone is None else gone.fill_null(value=False)).alias("\0out")
-        beside = [column.alias(f"\0{role}") for role, column in columns.items()]
-        times = [] if count is None else [count.cast(pl.UInt32).alias("\0times")]
-        frame = source.raw.frame.with_row_index(ROW)
-        frame = frame.select(ROW, *names, *places, self.tied.alias("\0tied"), out, *beside, *times)
-        unit = pl.format("row {}", pl.col(ROW) + 1)
-        if count is not None:
-            self._refuse_many(count)
-            frame = frame.filter(pl.col("\0times") > 0).with_columns(pl.int_ranges("\0times").alias("\0times"))
-            frame, unit = frame.explode("\0times"), pl.format("row {}.{}", pl.col(ROW) + 1, pl.col("\0times") + 1)
-        return frame.with_columns(unit.alias("\0judge")) if self.own_units(columns) else frame
-
-    def own_units(self, beside: Collection[str]) -> bool:
-        """Return whether each row is a judge of its own."""
-        return len(self.names) > 2 and "judge" not in beside
-
-    def _refuse_many(self, count: pl.Expr) -> None:
-        """Raise if counts imply more rows than can be held one by one."""
-        raw = self.source.raw
-        total = raw.facts(count.sum())[0]
-        if total > MOST_VOTES:
-            what = f"counts add up to {total:,.0f} rows of several items, and at most {MOST_VOTES:,} are read"
-            raise InputError(what, column=self.source.applied.one("count"))
-
-    def _votes(self, frame: pl.LazyFrame, beside: Collection[str]) -> pl.LazyFrame:
-        """Return all pairs of each row; incomparable pairs are marked to be left out."""
-        winners, losers, ties, out = [], [], [], []
-        for one, other in combinations(range(len(self.names)), 2):
-            first, second = pl.col(f"\0place{one}"), pl.col(f"\0place{other}")
-            winners.append(pl.when(first <= second).then(pl.col(f"\0name{one}")).otherwise(pl.col(f"\0name{other}")))
-            losers.append(pl.when(first <= second).then(pl.col(f"\0name{other}")).otherwise(pl.col(f"\0name{one}")))
-            ties.append(pl.col("\0tied"))
-            out.append(pl.col("\0out") | ((first == second) & ~pl.col("\0tied")))
-        lists = {"winner": winners, "loser": losers, "tie": ties, LEFT_OUT: out}
-        kept = [*beside, *(["judge"] if self.own_units(beside) else [])]
-        columns = [pl.col(f"\0{role}").alias(role) for role in kept]
-        rows = frame.select(*columns, *(pl.concat_list(some).alias(name) for name, some in lists.items()))
-        return rows.explode(list(lists))
-
-    def _counts(self, frame: pl.LazyFrame) -> dict[str, int]:
-        """Return the number of rows, and the number of ties of all among them."""
-        kept = ~pl.col("\0out")
-        facts = self.source.raw.collect(frame.select(kept.sum(), (kept & pl.col("\0tied")).sum().alias("ties")))
-        rows, ties = facts.row(0)
-        return {"rows": rows, "ties": ties}
-
-    def _roles(self) -> dict[str, str]:
-        """Return the columns that errors name, by role."""
-        applied = self.source.applied
-        roles = {role: applied.one(role) for role in ("query", "judge", "weight", "time")}
-        return {role: name for role, name in roles.items() if name}
+def _refuse_many(source: BallotSource, count: pl.Expr) -> None:
+    """Raise if counts imply more rows than can be held one by one."""
+    if (total := source.raw.facts(count.sum())[0]) > MOST_VOTES:
+        what = f"counts add up to {total:,.0f} rows of several items, and at most {MOST_VOTES:,} are read"
+        raise InputError(what, column=source.applied.one("count"))
