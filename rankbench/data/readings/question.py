@@ -45,9 +45,13 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
     if pair and "comparisons" in words:
         steps += _of_pair(*pair)
     if "measurements" in words:
-        steps += _of_scores()
+        of_systems, of_cells = "system=____,scores=____|____", "system=____,task=____,score=____"
+        steps.append(f"scores, a row a system:  {option('columns', of_systems)}  (losses= where less is better)")
+        steps.append(f"scores, a row a score:   {option('columns', of_cells)}  (or loss=____)")
     if "comparisons" in words and not pair:
-        steps += _of_votes()
+        steps.append(f"votes:    {option('columns', 'winner=____,loser=____')}")
+        won = options(columns="left=____,right=____,winner=____", words="left=____,right=____,tie=____")
+        steps.append(f"or:       {won}")
     if "orders" in words:
         found = option("columns", "query=____,item=____,place=____")
         steps.append(f"ballots:  {found}  (or points=____, more is better), or ranks=____|____")
@@ -55,21 +59,6 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
         found = option("columns", "session=____,position=____,doc=____,clicked=____")
         steps.append(f"clicks:   {found}")
     return Unread(what, "\n  ".join(steps), shown=shown_columns(facts))
-
-
-def _of_scores() -> list[str]:
-    return [
-        f"scores, a row a system:  {option('columns', 'system=____,scores=____|____')}  (losses= where less is better)",
-        f"scores, a row a score:   {option('columns', 'system=____,task=____,score=____')}  (or loss=____)",
-    ]
-
-
-def _of_votes() -> list[str]:
-    won = options(columns="left=____,right=____,winner=____", words="left=____,right=____,tie=____")
-    return [
-        f"votes:    {option('columns', 'winner=____,loser=____')}",
-        f"or:       {won}",
-    ]
 
 
 def _of_pair(left: str, right: str) -> list[str]:

@@ -7,7 +7,7 @@ changes the judgments, so it is declared, never silent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -52,11 +52,9 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
     """
     raw, reading, applied = read_rows(raw, reading)
     roles, notes = {role: name for role in (*_NEEDED, "query") if (name := reading.one(role))}, list[str]()
-    refuse_blanks(raw, roles.values(), reading)
-    raw = without_missing(raw, roles.values(), reading.words.get("missing", ()), notes)
+    raw = _told_apart(raw, reading, roles, (*_NEEDED, "query"), notes)
     for name in (roles["position"], roles["clicked"]):
         refuse_code(raw, {name: number_of(text_of(name))}, reading)
-    raw = _with_names(raw, [roles[role] for role in ("session", "query", "doc") if role in roles], notes)
     refuse_alike(different(raw, [pl.col(roles["doc"])]), reading, raw, roles["doc"])
     lists, facts = _shown_lists(raw, roles)
     count = raw.collect(lists.frame.select(pl.len())).item()
@@ -67,10 +65,16 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
     return ReadTable(lists, applied, (line, count_text(count, "list")), counts, tuple(notes))
 
 
-def _with_names(raw: RawTable, columns: Iterable[str], notes: list[str]) -> RawTable:
-    """Return a table whose ids are names, each column by itself; see `with_whole_names`."""
+def _told_apart(
+    raw: RawTable, reading: Reading, roles: Mapping[str, str], full: Sequence[str], notes: list[str]
+) -> RawTable:
+    """Return the rows in which cells of some roles say something, with the names of sessions, queries and docs."""
+    columns = [roles[role] for role in full if role in roles]
+    refuse_blanks(raw, columns, reading)
+    raw = without_missing(raw, columns, reading.words.get("missing", ()), notes)
+    ids = ([roles[role]] for role in ("session", "query", "doc") if role in roles)
     with raw.located():
-        return replace(raw, frame=with_whole_names(raw.frame, *([x] for x in columns), notes=notes, rows=None))
+        return replace(raw, frame=with_whole_names(raw.frame, *ids, notes=notes, rows=None))
 
 
 def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
@@ -89,10 +93,8 @@ def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
     """
     raw, reading, applied = read_rows(raw, reading, ("shown", "clicked"))
     roles = {role: name for role in ("session", "shown", "clicked", "query", "part") if (name := reading.one(role))}
-    ids, notes = [roles[role] for role in ("session", "query") if role in roles], list[str]()
-    refuse_blanks(raw, ids, reading)
-    raw = without_missing(raw, ids, reading.words.get("missing", ()), notes)
-    raw = _with_names(raw, ids, notes)
+    notes = list[str]()
+    raw = _told_apart(raw, reading, roles, ("session", "query"), notes)
     query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
     columns = {"query_id": query, "session_id": pl.col(roles["session"])}
     columns |= {role: pl.col(roles[role]) for role in ("shown", "clicked", "part") if role in roles}

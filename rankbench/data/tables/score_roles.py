@@ -173,41 +173,29 @@ def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -
     """
     one, several = [*given["score"], *given["loss"]], [*given["scores"], *given["losses"]]
     system, task = reading.one("system"), reading.one("task")
-    message = ""
-    if (one and several) or len(one) > 1:
-        message = "a row has one score or loss, or scores and losses side by side, not both"
-        step = f"{option('columns', 'score=____')}, or scores=____|____"
-    elif one and not (system and task):
-        message = "a row of one score needs a system and a task"
-        step = option(
-            "columns", f"{'' if system else 'system=____,'}{'' if task else 'task=____,'}{names_text(_only(reading))}"
-        )
-    elif not one and not several:
-        message = "no column of scores is named"
-        step = f"{option('columns', 'scores=____|____')} (more is better), losses=____|____ (less is better)"
-        step += ", or score=____ where a row is a system on a task" * (bool(system) == bool(task))
-    elif several and not system and not task:
-        message = "no column names the systems"
-        step = f"{option('columns', 'system=____')}, or task=____ where a row is a task"
-    elif several and system and task:
-        message = "a row has a system and a task, and scores side by side"
-        step = (
-            f"{option('columns', 'score=____')} for one of them; or leave the task out, where these columns are tasks"
-        )
-    elif several and task and given["scores"] and given["losses"]:
-        message = "a row is a task, and columns are systems: of some more is better, of others less"
-        step = f"{option('columns', 'scores=____|____')}, or losses=____|____"
-    elif several and reading.one("metric"):
-        message, step = (
-            "a metric says which way is better where a row is one score",
-            option("columns", "scores=____,losses=____"),
-        )
-    if not message:
-        return "" if one else "task" if system else "system"
-    left = [name for name in raw.schema().names() if name not in reading.all("ignore")]
-    shown = {name: looks(cells) for name, cells in first_cells(raw, left).items()}
-    raise Unread(message, step, code="roles", shown=shown_columns(shown))
-
-
-def _only(reading: Reading) -> dict[str, tuple[str, ...]]:
-    return {role: reading.all(role) for role in ("system", "task", "score", "loss") if reading.one(role)}
+    rest = names_text({role: reading.all(role) for role in ("system", "task", "score", "loss") if reading.one(role)})
+    lacking = "".join(f"{role}=____," for role in ("system", "task") if not reading.one(role))
+    side, row = option("columns", "scores=____|____"), option("columns", "score=____")
+    wrong = (
+        ((one and several) or len(one) > 1, "a row has one score or loss, or scores and losses side by side, not both",
+         f"{row}, or scores=____|____"),
+        (one and lacking, "a row of one score needs a system and a task", option("columns", lacking + rest)),
+        (not one and not several, "no column of scores is named",
+         f"{side} (more is better), losses=____|____ (less is better)"
+         + ", or score=____ where a row is a system on a task" * (bool(system) == bool(task))),
+        (several and not system and not task, "no column names the systems",
+         f"{option('columns', 'system=____')}, or task=____ where a row is a task"),
+        (several and system and task, "a row has a system and a task, and scores side by side",
+         f"{row} for one of them; or leave the task out, where these columns are tasks"),
+        (several and task and given["scores"] and given["losses"],
+         "a row is a task, and columns are systems: of some more is better, of others less",
+         f"{side}, or losses=____|____"),
+        (several and reading.one("metric"), "a metric says which way is better where a row is one score",
+         option("columns", "scores=____,losses=____")),
+    )  # fmt: skip
+    for holds, message, step in wrong:
+        if holds:
+            left = [name for name in raw.schema().names() if name not in reading.all("ignore")]
+            shown = {name: looks(cells) for name, cells in first_cells(raw, left).items()}
+            raise Unread(message, step, code="roles", shown=shown_columns(shown))
+    return "" if one else "task" if system else "system"
