@@ -28,7 +28,6 @@ from rankbench.data.tables.vote_outcomes import (
     outcome_of,
     outcome_roles,
     outcome_says,
-    with_flag,
     with_numbers,
 )
 from rankbench.data.tables.vote_sides import refuse_named_sides, shown_items, with_sides, words_of_sides
@@ -100,14 +99,9 @@ def votes_as_read(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
     votes = VoteSource(RawTable(frame), joined, strip=False)
     if not joined.one("loser"):
         frame = with_numbers(frame, joined)
-        outcome, against = outcome_of(joined), pl.lit(value=False)
-        if joined.one("tie") and joined.one("winner"):
-            outcome, against = with_flag(outcome, joined)
-        return (
-            _sided_table(votes.with_outcome(frame, outcome, against), outcome)
-            .frame.filter(~pl.col(LEFT_OUT))
-            .drop(LEFT_OUT)
-        )
+        outcome = outcome_of(joined)
+        found = _sided_table(votes.with_outcome(frame, outcome), outcome).frame
+        return found.filter(~pl.col(LEFT_OUT)).drop(LEFT_OUT)
     found = votes.table(_pair_columns(votes), votes.out).frame
     return found if votes.out is None else found.filter(~pl.col(LEFT_OUT)).drop(LEFT_OUT)
 
@@ -204,13 +198,12 @@ def _read_sides(votes: VoteSource) -> ReadTable:
         )
     votes.settle(*([] if words_of_sides(reading) else reading.all("winner")))
     votes.raw = replace(votes.raw, frame=with_numbers(votes.raw.frame, reading))
-    outcome, against = outcome_of(reading), pl.lit(value=False)
+    outcome = outcome_of(reading)
     if reading.one("tie") and reading.one("winner"):
-        outcome, against = with_flag(outcome, reading)
         _refuse_no_flags(votes)
     refuse_grouped(votes.raw, list(outcome.columns) if outcome.numbers else [], reading)
     gone = pl.any_horizontal(pl.lit(value=False), *votes.left_out().values())
-    votes = votes.with_outcome(votes.raw.frame, outcome, against)
+    votes = votes.with_outcome(votes.raw.frame, outcome)
     counts = _outcomes(votes, outcome, gone)
     _refuse_one_sided(reading, counts)
     pairs = _different(votes)

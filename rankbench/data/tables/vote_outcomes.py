@@ -45,6 +45,8 @@ class VoteOutcome:
         Columns of shares, or of games, of the left, by which a vote is divided.
     lowest : float
         No number is below it, but a code.
+    against : Expr
+        Rows in which a column of ties contradicts it.
     """
 
     lead: pl.Expr
@@ -54,6 +56,7 @@ class VoteOutcome:
     numbers: Mapping[str, pl.Expr] = field(default_factory=dict)
     more: Mapping[str, pl.Expr] = field(default_factory=dict)
     lowest: float = 0
+    against: pl.Expr = field(default_factory=lambda: pl.lit(value=False))
 
 
 def outcome_roles(reading: Reading) -> tuple[str, ...]:
@@ -80,8 +83,9 @@ def outcome_roles(reading: Reading) -> tuple[str, ...]:
 
 def outcome_of(reading: Reading) -> VoteOutcome:
     """Return the outcome of votes in a table `with_numbers` and with two columns of items."""
-    roles = outcome_roles(reading)
-    return _of_words(reading) if roles == ("winner",) else _of_numbers(reading, roles)
+    if (roles := outcome_roles(reading)) != ("winner",):
+        return _of_numbers(reading, roles)
+    return _with_flag(_of_words(reading), reading) if reading.one("tie") else _of_words(reading)
 
 
 def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
@@ -270,16 +274,15 @@ OUTCOMES = (("winner", "loser"), ("winner",), *NUMBERS)
 """Roles that say who won."""
 
 
-def with_flag(outcome: VoteOutcome, reading: Reading) -> tuple[VoteOutcome, pl.Expr]:
-    """Return an outcome by words with a column of ties, and whether the two contradict each other."""
+def _with_flag(outcome: VoteOutcome, reading: Reading) -> VoteOutcome:
+    """Return an outcome by words with a column of ties."""
     name = reading.one("tie")
     flag = pl.col(_number_of(name)) == 1
     said = text_of(outcome.columns[0])
     blank = (said == "") | said.str.to_lowercase().is_in(["null", "none", "nan", "na"])
     against = ((flag & (outcome.lead != 0)) | (~flag & (outcome.lead == 0))).fill_null(value=False)
     lead = pl.when(flag & (blank | outcome.lead.is_null())).then(0.0).otherwise(outcome.lead)
-    found = VoteOutcome(lead, outcome.missing, outcome.columns, outcome.wrong, outcome.numbers, outcome.more)
-    return found, against
+    return replace(outcome, lead=lead, against=against)
 
 
 def no_flag(reading: Reading) -> pl.Expr:

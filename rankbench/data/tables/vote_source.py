@@ -98,7 +98,7 @@ class VoteSource:
         gone = self.left_out()
         return pl.any_horizontal(*gone.values()) if gone else None
 
-    def with_outcome(self, frame: pl.LazyFrame, outcome: VoteOutcome, against: pl.Expr) -> VoteSource:
+    def with_outcome(self, frame: pl.LazyFrame, outcome: VoteOutcome) -> VoteSource:
         """Return the votes with the outcome as a column, and whether each row is left out.
 
         Polars takes long to plan a query in which a long expression stands often.
@@ -106,7 +106,7 @@ class VoteSource:
         outcome = once_per_cell(frame, outcome)
         missing = outcome.missing.fill_null(value=False)
         out = (missing if self.out is None else self.out | missing).alias(OUT)
-        frame = frame.with_columns(out, outcome.lead.alias(LEAD), against.alias(AGAINST))
+        frame = frame.with_columns(out, outcome.lead.alias(LEAD), outcome.against.alias(AGAINST))
         return replace(self, raw=replace(self.raw, frame=frame))
 
     def name(self, column: str) -> pl.Expr:
