@@ -69,29 +69,20 @@ def _number(buffer: Bytes, i: int, stop: int, powers: Vector) -> tuple[np.float3
         negative = buffer[i] == 45
         i += 1
     mantissa, digits, exponent, seen = np.int64(0), 0, 0, 0
-    truncated = False
-    while i < stop and 48 <= buffer[i] <= 57:
-        seen += 1
-        if digits < 18:
-            mantissa = 10 * mantissa + (np.int64(buffer[i]) - 48)
-            if mantissa > 0:
-                digits += 1
+    truncated, behind = False, 0
+    while i < stop and (48 <= buffer[i] <= 57 or (buffer[i] == 46 and behind == 0)):
+        if buffer[i] == 46:
+            behind = 1
         else:
-            truncated = True
-            exponent += 1
-        i += 1
-    if i < stop and buffer[i] == 46:
-        i += 1
-        while i < stop and 48 <= buffer[i] <= 57:
             seen += 1
             if digits < 18:
                 mantissa = 10 * mantissa + (np.int64(buffer[i]) - 48)
-                if mantissa > 0:
-                    digits += 1
-                exponent -= 1
+                digits += mantissa > 0
+                exponent -= behind
             else:
                 truncated = True
-            i += 1
+                exponent += 1 - behind
+        i += 1
     if seen == 0:
         first = buffer[i] | 32 if i < stop else 0
         if i + 2 < stop and (
