@@ -80,7 +80,12 @@ def locate(card: Card) -> list[Path]:
     if (folder := card_folder(card)) is None:
         raise InputError(f"the data set {card.name} is not here; {_how(card)}")
     for file in card.files:
-        verify_file(folder / file.path, file.sha256)
+        if (found := sha256_of(folder / file.path)) != file.sha256:
+            raise ChecksumError(
+                f"not the file that the data card describes: sha256 should be {file.sha256}, but is {found}; "
+                "fetch the file again",
+                path=folder / file.path,
+            )
     return [folder / file.path for file in card.files]
 
 
@@ -97,23 +102,6 @@ def _how(card: Card) -> str:
 def _by_hand(card: Card) -> str:
     files = first_of([f"{card.folder or card.name}/{file.path}" for file in card.files], _NAMED)
     return f"set RANKBENCH_DATA to a folder with {files} (from {card.homepage})"
-
-
-def verify_file(path: Path, sha256: str) -> None:
-    """Check a file's sum.
-
-    Raises
-    ------
-    ChecksumError
-        With the sum that was expected and the one that was found.
-    """
-    found = sha256_of(path)
-    if found != sha256:
-        raise ChecksumError(
-            f"not the file that the data card describes: sha256 should be {sha256}, but is {found}; "
-            "fetch the file again",
-            path=path,
-        )
 
 
 def fetch(card: Card, *, accept_license: bool = False) -> Path:

@@ -79,7 +79,9 @@ def _check_lines(path: Path) -> None:
             continue
         empty = False
         try:
-            json_bytes(_object(DECODER.decode(line)))
+            if not isinstance(found := DECODER.decode(line), dict):
+                raise ValueError(NO_OBJECT.format(type(found).__name__))
+            json_bytes(found)
         except (ValueError, RecursionError) as error:
             raise refusal(error, path, row, getattr(error, "colno", None)) from error
     if empty:
@@ -112,12 +114,6 @@ def _check_keys(path: Path) -> bool:
             except (ValueError, RecursionError):
                 continue  # Polars refuses it, and `_check_lines` says where
     return nested
-
-
-def _object(row: Any) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        raise ValueError(NO_OBJECT.format(type(row).__name__))
-    return row
 
 
 class JsonReader(TableReader):
@@ -295,24 +291,21 @@ def _rows_of_object(text: JsonText, notes: list[str]) -> Iterator[dict[str, Any]
     """
     found = text.value()
     text.end()
-    try:
-        for number, row in enumerate(_of_columns(_object(found), text.path, notes), 1):
-            if not isinstance(row, dict):
-                raise InputError(NO_OBJECT.format(type(row).__name__), path=text.path, row=number)
-            yield row
-    except InputError:
-        raise
-    except ValueError as error:
-        raise refusal(error, text.path, None) from error
+    if not isinstance(found, dict):
+        raise InputError(NO_OBJECT.format(type(found).__name__), path=text.path)
+    for number, row in enumerate(_of_columns(found, text.path, notes), 1):
+        if not isinstance(row, dict):
+            raise InputError(NO_OBJECT.format(type(row).__name__), path=text.path, row=number)
+        yield row
 
 
-def _of_columns(found: Any, path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
+def _of_columns(found: dict[str, Any], path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of an object: of columns, by name, or with the rows in it, as pandas and others write it."""
     if isinstance(found.get("columns"), list) and isinstance(found.get("data"), list):
         names = [str(name) for name in found["columns"]]
         for row in found["data"]:
             if not isinstance(row, list) or len(row) != len(names):
-                raise ValueError("a row has not as many values as there are columns")
+                raise InputError("a row has not as many values as there are columns", path=path)
             yield dict(zip(names, row, strict=True))
         return
     inside = _rows_inside(found)

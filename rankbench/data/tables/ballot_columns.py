@@ -167,9 +167,3 @@ def key_names(source: BallotSource, name: str) -> pl.Expr:
     """Return the names in a column of queries, judges or items."""
     refuse_no_names(source.raw, [name])
     return text_of(name)
-
-
-def items_text(items: Sequence[str]) -> str:
-    """Return the number of items and the first ones as text."""
-    some = ", ".join(item[:40] for item in items[:4])
-    return f"{count_text(len(items), 'item')} ({some}{', ..' if len(items) > 4 else ''})"

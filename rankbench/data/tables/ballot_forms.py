@@ -17,13 +17,13 @@ from rankbench.data.tables.ballot_columns import (
     BallotSource,
     a_row_each,
     ballot_source,
-    items_text,
     with_empty,
 )
 from rankbench.data.tables.cells import (
     ROW,
     different,
     is_nothing,
+    items_text,
     number_of,
     only_rows,
     refuse_first,

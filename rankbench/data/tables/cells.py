@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.core.text import count_text, short_repr
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.reading import JOINED, Reading, expression_of, has_wildcards
 from rankbench.interfaces.table_check import LONGEST_NAME, QUOTED, TOO_LONG, WITH_NULL, RawTable
@@ -212,6 +212,11 @@ def different(raw: RawTable, texts: Iterable[pl.Expr]) -> list[str]:
     """Return the different texts of some columns, sorted, without missing ones."""
     found = pl.concat([raw.frame.select(item=text).unique() for text in texts])
     return raw.collect(found.unique().drop_nulls())["item"].sort().to_list()
+
+
+def items_text(items: Sequence[str]) -> str:
+    """Return the number of items and the first ones as text."""
+    return f"{count_text(len(items), 'item')} ({listed(list(items), 4)})"
 
 
 def cell_at(raw: RawTable, row: int, name: str) -> str:

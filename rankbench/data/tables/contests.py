@@ -14,10 +14,11 @@ from itertools import combinations
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.tables.ballot_columns import BallotSource, ballot_source, beside_columns, items_text
+from rankbench.data.tables.ballot_columns import BallotSource, ballot_source, beside_columns
 from rankbench.data.tables.cells import (
     ROW,
     different,
+    items_text,
     name_of,
     only_rows,
     refuse_first,

@@ -11,7 +11,6 @@ from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.ballot_columns import (
     BallotSource,
     beside_columns,
-    items_text,
     key_names,
     with_empty,
 )
@@ -27,6 +26,7 @@ from rankbench.data.tables.cells import (
     ROW,
     first_row,
     form_of,
+    items_text,
     missing_number,
     number_of,
     only_rows,

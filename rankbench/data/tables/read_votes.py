@@ -13,6 +13,7 @@ import polars as pl
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
+    items_text,
     refuse_first,
     refuse_lists,
     text_of,
@@ -30,7 +31,7 @@ from rankbench.data.tables.vote_outcomes import (
     outcome_says,
     with_numbers,
 )
-from rankbench.data.tables.vote_sides import refuse_named_sides, shown_items, with_sides, words_of_sides
+from rankbench.data.tables.vote_sides import refuse_named_sides, with_sides, words_of_sides
 from rankbench.data.tables.vote_source import AGAINST, LEAD, OUT, VoteSource
 from rankbench.errors import InputError, Unread, option, options
 from rankbench.interfaces.reading import Names, Reading, names_text
@@ -215,7 +216,7 @@ def _read_sides(votes: VoteSource) -> ReadTable:
     if decisive > 5 and not (counts["left"] and counts["right"]):
         side = votes.sides[0 if counts["left"] else 1]
         votes.notes.append(f"all {decisive:,} decisive votes are won by the item in {short_repr(side)}")
-    parts = (f"{votes.sides[0]} against {votes.sides[1]}", outcome_says(reading, counts), shown_items(items))
+    parts = (f"{votes.sides[0]} against {votes.sides[1]}", outcome_says(reading, counts), items_text(items))
     says_all = (*parts, *votes.weighed)
     return ReadTable(_sided_table(votes, outcome), reading, says_all, counts, (*votes.notes,))
 

@@ -299,8 +299,3 @@ def _refuse_capitals(raw: RawTable, there: pl.Expr, winner: str, sides: Sequence
         return Unread(what, code="capitals", column=column)
 
     refuse_first(raw, {winner: odd}, capitals)
-
-
-def shown_items(items: Sequence[str]) -> str:
-    """Return the number of items and the first ones as text."""
-    return f"{len(items):,} items ({listed(list(items), 4)})"
