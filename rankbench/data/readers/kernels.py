@@ -77,7 +77,7 @@ def _number(buffer: Bytes, i: int, stop: int, powers: Vector) -> tuple[np.float3
             seen += 1
             if digits < 18:
                 mantissa = 10 * mantissa + (np.int64(buffer[i]) - 48)
-                digits += mantissa > 0
+                digits += 1 if mantissa > 0 else 0
                 exponent -= behind
             else:
                 truncated = True

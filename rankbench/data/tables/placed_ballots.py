@@ -252,7 +252,8 @@ def _ballots(
     ballots = ordered.agg(pl.col("\0item").alias("ranking"), *number, *beside).sort(ROW, maintain_order=True)
     columns = {"query_id" if name == "\0query" else name[1:]: pl.col(name) for name in kept}
     no_names = pl.lit(pl.Series([[]], dtype=pl.List(pl.String)))
-    frame = ballots.select(**columns, **{SAYS_NOTHING: pl.col("\0out"), "ranking": "ranking", NO_NAMES: no_names})
+    columns |= {SAYS_NOTHING: pl.col("\0out"), "ranking": pl.col("ranking"), NO_NAMES: no_names}
+    frame = ballots.select(**columns)
     roles = {role: source.applied.one(role) for role in ("query", "judge", "weight", "count", "time")}
     roles = {role: name for role, name in roles.items() if name} | {"ranking": source.applied.one(form)}
     return replace(source.raw, frame=frame, roles=roles), int(count)

@@ -45,7 +45,8 @@ class Facts:
         simple = _simple(raw, layout)
         facts = {name: _cell_facts(name, layout, simple) for name in layout.cells}
         facts |= {name: {"fixed": text_of(name).n_unique() < 2} for name in layout.columns(*COLUMN_OF)}
-        wanted = [pl.struct(**own).alias(str(at)) for at, own in enumerate(facts.values())]
+        of = [pl.struct([value.alias(fact) for fact, value in own.items()]) for own in facts.values()]
+        wanted = [value.alias(str(at)) for at, value in enumerate(of)]
         rows, *values = raw.collect(raw.frame.with_row_index(ROW).select(pl.len().alias("rows"), *wanted)).row(0)
         return cls(rows, simple, dict(zip(facts, values, strict=True)))
 

@@ -84,9 +84,9 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
     part, whole = _CHANCE / (2 * n * of_each), _WHOLE_CHANCE / (6 * n)
     totals = np.abs(np.nansum(values, axis=1))
     ends: tuple[tuple[int, How], ...] = ((int(totals.argmax()), "sum"), (0, "mean"), (n - 1, "mean"))
-    for at, how in ends if np.ptp(totals) > 0 else ():
-        if at in chosen and _is_total(values[at], np.delete(values, at, axis=0), how):
-            return Summary(at, tuple(k for k in range(n) if k != at), how)
+    for row, how in ends if np.ptp(totals) > 0 else ():
+        if row in chosen and _is_total(values[row], np.delete(values, row, axis=0), how):
+            return Summary(row, tuple(k for k in range(n) if k != row), how)
     hows: tuple[How, ...] = ("mean", "sum")
     for how in hows:
         for at, low, high in _blocks(n, chosen[sums.could_be(chosen, how, whole)]):

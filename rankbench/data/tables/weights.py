@@ -43,14 +43,14 @@ def weight_of(raw: RawTable, role: str, reading: Reading) -> pl.Expr:
     name, words = reading.one(role), reading.words.get("missing", ())
     refuse_no_numbers(raw, [name])
     if raw.schema()[name].is_numeric():
-        value = pl.when(pl.col(name).is_finite()).then(pl.col(name).cast(pl.Float64))
+        value: pl.Expr = pl.when(pl.col(name).is_finite()).then(pl.col(name).cast(pl.Float64))
     else:
         # Weights have any unit, but one; counts have none.
         text = text_of(name)
         shares = pl.lit(value=role == "weight") & text.str.contains("%$").all()
         text = pl.when(shares).then(text.str.strip_suffix("%").str.strip_chars_end()).otherwise(text)
-        text = pl.when(~text.str.to_lowercase().is_in(["true", "false"])).then(text)
-        value = number_of(text, form_of(reading), errors=False)
+        number = pl.when(~text.str.to_lowercase().is_in(["true", "false"])).then(text)
+        value = number_of(number, form_of(reading), errors=False)
     return pl.when(~missing_number(text_of(name), value, words)).then(value).otherwise(0.0) if words else value
 
 
