@@ -66,7 +66,7 @@ class RawTable:
         Returns the table with so many lines as a header; its last line names the columns, and of 0 the first line is
         a row. None: there is no question.
     nested : callable, optional
-        Returns the table of the rows at a path in nested JSON: see `rankbench.data.readers.paths`.
+        Returns the table of the rows at a path in nested JSON: see `rankbench.data.readers.json_values.rows_at`.
     refusal : InputError, optional
         The error of a file that is a table by such a path alone.
     lacking : mapping of str to Path

@@ -19,10 +19,12 @@ from rankbench.data.readers.json_values import (
     JsonRefusal,
     JsonText,
     distinct_keys,
+    flattened,
     json_bytes,
     refusal,
+    rows_at,
+    shape_of,
 )
-from rankbench.data.readers.paths import flattened, rows_at, shape_of
 from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.data.readers.unpacked import head, held, scannable
 from rankbench.data.tables.checks import TableReader
@@ -161,7 +163,7 @@ class JsonReader(TableReader):
 
 
 def nested_rows(files: Sequence[Path]) -> Callable[[str], RawTable]:
-    """Return a reader of the rows at a path of JSON files: see `rankbench.data.readers.paths.rows_at`.
+    """Return a reader of the rows at a path of JSON files: see `rankbench.data.readers.json_values.rows_at`.
 
     Each has the columns ``_row``, the number of the entry of its file, and ``_folder`` and ``_file``, their names.
     """
