@@ -196,13 +196,7 @@ def _whole(table: RawTable, kind: TableKind) -> RawTable:
 def _with_fields(raw: RawTable) -> RawTable:
     """Return a table with the fields of records as columns: ``meta.turns`` of ``meta``."""
     while records := [name for name, dtype in raw.schema().items() if isinstance(dtype, pl.Struct)]:
-        schema = raw.schema()
-        fields = [
-            pl.col(name).struct.field(field.name).alias(f"{name}.{field.name}")
-            for name in records
-            for field in schema[name].fields  # type: ignore[attr-defined]  # of a struct
-        ]
-        raw = replace(raw, frame=raw.frame.with_columns(fields).drop(records))
+        raw = replace(raw, frame=raw.frame.unnest(records, separator="."))
     return raw
 
 
