@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
-from rankbench.data.tables.doubts import refuse_unread_facts
+from rankbench.data.tables.doubts import refuse_unread_facts, unread_words
 from rankbench.data.tables.kinds import applied, beside_of, complete_shapes, roles_of, table_kinds
 from rankbench.data.tables.schemas import REST
 from rankbench.data.tables.vote_sides import outcome_words
@@ -133,5 +134,7 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
         known = (*read.reading.known, *sorted(read.columns()))
         free = [role for role in (*kind.beside, "metric") if role in roles_of(kind) - {REST, *read.reading.columns}]
         words = set() if "winner" in told.columns else outcome_words(read.reading)
-        refuse_unread_facts(raw, read.reading.model_copy(update={"known": known}), free, words)
+        whole = read.reading.model_copy(update={"known": known})
+        refuse_unread_facts(raw, whole, free, words)
+        read = replace(read, notes=(*read.notes, *unread_words(raw, whole)))
     return read

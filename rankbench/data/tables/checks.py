@@ -152,7 +152,8 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
         raise InputError(TOO_WIDE.format(f"{width:,}"), path=raw.path)
     kept = rows_kept(given, condition)
     try:
-        found = read_table(kept, reading)
+        named = tuple(condition.names()) if condition else ()
+        found = read_table(kept, reading.model_copy(update={"known": (*reading.known, *named)}))
     except Unread:
         if condition is not None and condition.counted:
             condition.note()  # refuses a condition that keeps no row

@@ -28,7 +28,7 @@ from rankbench.data.tables.cells import (
     text_of,
 )
 from rankbench.data.tables.codes import codes_among
-from rankbench.errors import Unread, option
+from rankbench.errors import Unread, Warned, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable
 
@@ -249,14 +249,16 @@ def counted_words(raw: RawTable, rows: pl.LazyFrame, text: pl.Expr, shown: int =
 
 
 def is_fact(cells: Sequence[str]) -> bool:
-    """Return whether a column may be a count, a score or a flag: numbers, or true and false, that differ.
+    """Return whether a column may be a count, a score or a flag: numbers that differ, or true and false.
 
     A column that numbers the rows is none.
     """
     full = {cell for cell in set(cells) if cell.lower() not in EMPTY}
+    if full and {cell.lower() for cell in full} <= set(_FLAGS):
+        return True
     if len(full) < 2:
         return False
-    if {cell.lower() for cell in full} <= set(_FLAGS) or all(re.fullmatch(_SCORELINE, cell) for cell in full):
+    if all(re.fullmatch(_SCORELINE, cell) for cell in full):
         return True
     # Of two or three rows 1, 2, 3 may be counts.
     return all(re.fullmatch(NUMBER, cell) for cell in full) and not (len(cells) > 3 and numbers_rows(cells))
@@ -300,6 +302,21 @@ def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str],
             code="unread",
             shown=shown_columns(facts),
         )
+
+
+def unread_words(raw: RawTable, reading: Reading) -> tuple[str, ...]:
+    """Return a note on columns that no role reads and whose texts repeat: they may say which rows count.
+
+    Texts that all differ, as ids, times and remarks do, and numbers of rows say nothing of that.
+    """
+    cells = first_cells(raw, reading.unread(raw.schema().names()))
+    names = [name for name, texts in cells.items() if name.strip() and any(texts) and len({*texts}) < len(texts)]
+    if not names:
+        return ()
+    one = names[0] if re.fullmatch(r"[A-Za-z_]\w*", names[0]) else f'"{names[0]}"'
+    ignored = option("columns", names_text({"ignore": tuple(names)}))
+    note = f"{listed(names)} may say which rows count, and {'is' if len(names) == 1 else 'are'} not read"
+    return (Warned(note, option("where", f"{one} = '____'"), f"keeps rows; {ignored} keeps all"),)
 
 
 def _names_sides(cells: Sequence[str], words: Collection[str]) -> bool:
@@ -371,7 +388,7 @@ def refuse_twice(
 def refuse_third(
     raw: RawTable, sides: Sequence[str], items: Collection[str], reading: Reading, role: str = "items"
 ) -> None:
-    """Raise a question if an unread column names the same items, and others than those of its row.
+    """Raise a question if an unread column names the same items: a third item of a row, or who won it.
 
     Parameters
     ----------
@@ -389,21 +406,17 @@ def refuse_third(
     """
     if not (unread := reading.unread(raw.schema().names())):
         return
-    cells = first_cells(raw, [*sides, *unread])
-    if not all(side in cells for side in sides):
-        return
+    cells = first_cells(raw, unread)
     names, third = set(items), list[str]()
     for name in unread:
         texts = cells.get(name, [])
         full = {text for text in set(texts) if text.lower() not in EMPTY}
         if len(full) < 2 or len(full & names) * 2 < len(full) or all(re.fullmatch(NUMBER, text) for text in full):
             continue
-        rows = zip(texts, *(cells[side] for side in sides), strict=True)
-        if any(text and text not in others for text, *others in rows):
-            third.append(name)
+        third.append(name)
     if third:
         verb, it = ("names", "it") if len(third) == 1 else ("name", "them")
-        why = ": are there more than two items in a row, or two pairs?" if role == "items" else ": is it a rank?"
+        why = ": who won, a third item, or a second pair?" if role == "items" else ": is it a rank?"
         every = names_text({role: (*sides, *third)}) + ",best=____" * (role == "items")
         raise Unread(
             f"{listed(third)} {verb} the same items as {listed(list(sides[:3]))}, and no role reads {it}{why}",
