@@ -112,11 +112,15 @@ def told_text(columns: str = "", words: str = "", file_format: str = "") -> str:
     Raises
     ------
     InputError
-        One of them is not in its grammar.
+        One of them is not in its grammar, or gives a word two meanings.
     """
     if not (words or file_format):
         return columns
-    return Reading.told(columns, words).model_copy(update={"format": file_format}).text()
+    told = Reading.told(columns, words)
+    for word in dict.fromkeys(word for given in told.words.values() for word in given):
+        if len(meanings := [meaning for meaning, given in told.words.items() if word in given]) > 1:
+            raise InputError(f"words: {word!r} means {meanings[0]} and {meanings[1]}; give it one meaning")
+    return told.model_copy(update={"format": file_format}).text()
 
 
 def with_told(told: str, role: str, name: str) -> str:

@@ -28,6 +28,7 @@ from rankbench.data.tables.kinds import (
     table_kind_of,
     table_kinds,
 )
+from rankbench.data.tables.read_votes import outcome_disagreement
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.reading import NO_COLUMNS, Reading, names_text
@@ -68,9 +69,12 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         if told.format:
             return _as_format(raw, told)
         roles = given_roles(told)
+        kept = raw.kept or _kept(raw.path)
         if complete_shapes(roles, kinds):
-            return _as_told(raw, told, kinds)
-        if (kept := raw.kept or _kept(raw.path)) is not None:
+            # Rows that do not count are none, whatever the columns are called.
+            rows = kept.model_dump(include={"where", "unless", "once", "same"}) if kept is not None else {}
+            return _as_told(raw, Reading(**rows).adding(told), kinds)
+        if kept is not None:
             return _as_kept(raw, kept, told, kinds)
         found, near = _by_formats(raw, told)
         if found is not None:
@@ -123,7 +127,13 @@ def _as_format(raw: RawTable, told: Reading) -> ReadTable:
     if entry.refuse:
         raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known")
     reading = entry.reading.adding(told)
-    return applied(_rows_of(raw, reading), reading)
+    table = _rows_of(raw, reading)
+    if unknown := entry.unknown(table, told):
+        step = f"{option('columns', names_text({'ignore': tuple(unknown)}))} if they say nothing of the result"
+        raise Unread(f"the format {entry.name} does not know {listed(unknown)}", step, code="unread", column=unknown[0])
+    if entry.agree and (odd := outcome_disagreement(table, reading, entry.agree)):
+        raise InputError(f"the format {entry.name} does not fit: {odd}")
+    return applied(table, reading)
 
 
 def _named(raw: RawTable) -> RawTable:

@@ -136,9 +136,15 @@ class KnownFormat(Record):
         roles = ", ".join(names_text({role: names}) for role, names in self.reading.columns.items())
         return f"{roles}; rows at {self.reading.rows}" if self.reading.rows else roles
 
-    def unknown(self, raw: RawTable) -> list[str]:
-        """Return the columns that it does not know; the index that pandas writes, without a name, is no matter."""
-        known = (*self.needs, *self.also, *(OF_NESTED if self.reading.rows else ()))
+    def unknown(self, raw: RawTable, told: Reading) -> list[str]:
+        """Return the columns that neither it nor `told` names; the index of pandas, without a name, is no matter.
+
+        Where outcomes must agree any column is allowed.
+        """
+        if self.agree:
+            return []
+        nested = OF_NESTED if self.reading.rows else ()
+        known = (*self.needs, *self.also, *nested, *told.columns.get("ignore", ()), *told.read(), *told.known)
         names = raw.schema().names()
         return [name for name in names if name.strip() and not any(fits(name, one) for one in known)]
 
@@ -210,12 +216,9 @@ def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str
     Unread
         It is of the format, and values speak against it; or the format is known and refused.
     """
-    names = raw.schema().names()
-    if not set(entry.needs) <= set(names):
+    if not set(entry.needs) <= {*raw.schema().names()}:
         return None
-    ignored = told.columns.get("ignore", ())
-    unknown = [name for name in entry.unknown(raw) if not any(fits(name, pattern) for pattern in ignored)]
-    if unknown and not entry.agree:
+    if unknown := entry.unknown(raw, told):
         return f"the format does not know {'the column' if len(unknown) == 1 else 'columns'} {listed(unknown)}"
     if entry.refuse:
         raise Unread(f"this is {entry.name!r}: {entry.refuse}", code="known")

@@ -263,6 +263,18 @@ def rows_left_out(raw: RawTable, reading: Reading) -> dict[str, pl.Expr]:
     return found
 
 
+def absent_words(raw: RawTable, reading: Reading) -> list[str]:
+    """Return notes on conditions of a reading whose words no row has: they may be misprints."""
+    named = [(name, words) for table in (reading.where, reading.unless) for name, words in table.items()]
+    there = [says(text_of(name), words).any().alias(str(at)) for at, (name, words) in enumerate(named)]
+    found = raw.collect(raw.frame.select(there)).row(0) if there else ()
+    return [
+        f"no row has {' or '.join(map(short_repr, words))} in {short_repr(name)}, which the reading names"
+        for (name, words), has in zip(named, found, strict=True)
+        if not has
+    ]
+
+
 def read_rows(raw: RawTable, reading: Reading, lists: Sequence[str] = ()) -> tuple[RawTable, Reading, Reading]:
     """Return the rows that a reading reads, the reading with one column for each key, and in the file's columns.
 

@@ -17,6 +17,7 @@ import polars as pl
 from rankbench.core.text import listed
 from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readings.find import read_table, stated, stated_values
+from rankbench.data.tables.cells import absent_words
 from rankbench.data.tables.kinds import table_kind, table_kind_of, table_kinds
 from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
@@ -165,7 +166,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     # A column that a reading ignores may still be a covariate, or divide votes into categories.
     read = {*found.columns(), *used}
     left = tuple(name for name in names if name not in read)
-    notes = (stated(found, kind, given, used), *raw.notes, *found.notes)
+    notes = (stated(found, kind, given, used), *raw.notes, *found.notes, *absent_words(given, found.reading))
     return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, stated_values(found, given, used))
 
 

@@ -191,6 +191,9 @@ def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) ->
     for role, values in _VALUES.items():
         if (value := reading.one(role)) and value not in values:
             raise InputError(f"columns may say {role}={' or '.join(values)}, not {role}={value}")
+    for one, other in (("winner", "loser"), ("left", "right")):
+        if (name := reading.one(one)) and name == reading.one(other):
+            raise InputError(f"{one} and {other} are one column, {name!r}: an item would meet itself", column=name)
     for role in ("control", "predictions"):
         if reading.one(role) and not any("winner" in roles_of(kind) for kind in of):
             raise InputError(f"--{role} reads columns beside votes, and this file holds {what}")

@@ -147,8 +147,10 @@ def _laid_out(raw: RawTable, layout: ScoreLayout, facts: Facts, ways: Ways, name
     side = COLUMN_OF[layout.side]
     less = {"less": pl.col(side).is_in([*layout.losses])} if layout.losses else {}
     keys = {f"\0{name}": column for name, column in named.items()}
-    rows = raw.frame.select(**keys, **cells).unpivot(layout.cells, index=[*keys], variable_name=side)
-    frame = rows.select(side, **{key[1:]: key for key in keys}, score="value", **less)
+    rows = raw.frame.select(**keys, **cells).unpivot(
+        layout.cells, index=[*keys], variable_name=side, value_name="\0score"
+    )
+    frame = rows.select(side, **{key[1:]: key for key in keys}, score="\0score", **less)
     return replace(raw, frame=frame, roles=roles, locate=lambda row: raw.place((row - 1) % facts.rows + 1))
 
 

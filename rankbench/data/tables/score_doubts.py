@@ -126,6 +126,7 @@ def doubt_scores(reading: Reading, scores: TaskScores) -> None:
     sides = {"task": (scores.tasks, by_task), "system": (scores.systems, by_system)}
     refuse_codes(reading, sides)
     refuse_index(reading, scores)
+    refuse_twins(reading, scores.tasks)
     runs = scores.values.reshape(len(scores.seeds), -1)
     seeds = ("seed", scores.seeds, runs, reading.all("seed"))
     refuse_summaries(reading, [*((what, names, values, ()) for what, (names, values) in sides.items()), seeds])
@@ -193,6 +194,27 @@ def refuse_index(reading: Reading, scores: TaskScores) -> None:
         message = f"the task {short_repr(task)} numbers the systems, as a place or an index does"
         step = f"{leaving_out((), task)}; {keeping(task)} says that it is a task"
     raise Unread(message, step, code="index", column=task)
+
+
+def refuse_twins(reading: Reading, tasks: Sequence[str]) -> None:
+    """Raise a question about tasks called as others with one ending, as ``arc_stderr`` beside ``arc``: errors, bounds.
+
+    Raises
+    ------
+    Unread
+    """
+    names, twins = {*tasks}, dict[str, list[str]]()
+    for task in tasks:
+        for mark in re.finditer(r"[^0-9A-Za-z]", task):
+            if task[: mark.start()] in names and not is_kept(reading, task):
+                twins.setdefault(task[mark.start() :], []).append(task)
+    for end, found in twins.items():
+        if len(found) > 1:
+            said = (
+                f"{listed(found, _NAMED)} are called as other tasks, with {end!r} behind: are they errors, or bounds?"
+            )
+            step = f"{leaving_out((), *found)}; {keeping(*found)} says that they are tasks"
+            raise Unread(said, step, code="twins", column=found[0])
 
 
 def score_notes(scores: TaskScores) -> list[str]:

@@ -11,6 +11,7 @@ from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.cells import ROW, cell_at, form_of, missing_number, number_of, refuse_no_numbers, text_of
 from rankbench.data.tables.codes import refuse_code
 from rankbench.data.tables.doubts import refuse_grouped
+from rankbench.data.tables.totals import is_kept, keeping
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table_check import RawTable
@@ -69,12 +70,19 @@ def checked_weights(raw: RawTable, role: str, reading: Reading) -> Weighed:
     good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
     wrong = pl.col(ROW).filter(~good.fill_null(value=False)).min().alias("wrong")
     facts = pl.len(), (value == 0).sum().alias("zero"), value.sum().alias("sum"), value.min().alias("low"), value.max()
-    row, *found = raw.collect(raw.frame.with_row_index(ROW).select(wrong, *facts)).row(0)
+    number = pl.col(ROW).cast(pl.Float64)
+    numbers = ((value == number).all() | (value == number + 1).all()).alias("numbers")
+    row, index, *found = raw.collect(raw.frame.with_row_index(ROW).select(wrong, numbers, *facts)).row(0)
     if row is not None:
         what = "positive and finite number" if role == "weight" else "whole number of votes"
         one = "; weight=NAME is the weight of one vote" * (role == "count")
         step = f"{option('columns', f'{role}=')} counts each row once{one}"
         cell = short_repr(cell_at(raw, row, name))
         raise raw.at(row, Unread(f"{cell} is no {what}", step, code="number", column=name))
+    if index and found[0] > 3 and not is_kept(reading, name):
+        step = (
+            f"{option('columns', f'{role}=,ignore={name}')} counts each row once; {keeping(name)} says that it counts"
+        )
+        raise Unread(f"{short_repr(name)} numbers the rows", step, code="index", column=name)
     refuse_code(raw, {name: value}, reading, lowest=-math.inf)
     return Weighed(*found)
