@@ -386,9 +386,15 @@ def refuse_twice(
 
 
 def refuse_third(
-    raw: RawTable, sides: Sequence[str], items: Collection[str], reading: Reading, role: str = "items"
+    raw: RawTable,
+    sides: Sequence[str],
+    items: Collection[str],
+    reading: Reading,
+    role: str = "items",
+    *,
+    own: bool = False,
 ) -> None:
-    """Raise a question if an unread column names the same items: a third item of a row, or who won it.
+    """Raise a question if an unread column names the same items, and others than those of its row.
 
     Parameters
     ----------
@@ -399,6 +405,8 @@ def refuse_third(
     reading : Reading
     role : {"items", "ranks"}
         The role that all of them may have.
+    own : bool
+        Also if it names an item of its row: who won?
 
     Raises
     ------
@@ -406,14 +414,18 @@ def refuse_third(
     """
     if not (unread := reading.unread(raw.schema().names())):
         return
-    cells = first_cells(raw, unread)
+    cells = first_cells(raw, [*sides, *unread])
+    if not all(side in cells for side in sides):
+        return
     names, third = set(items), list[str]()
     for name in unread:
         texts = cells.get(name, [])
         full = {text for text in set(texts) if text.lower() not in EMPTY}
         if len(full) < 2 or len(full & names) * 2 < len(full) or all(re.fullmatch(NUMBER, text) for text in full):
             continue
-        third.append(name)
+        rows = zip(texts, *(cells[side] for side in sides), strict=True)
+        if own or any(text and text not in others for text, *others in rows):
+            third.append(name)
     if third:
         verb, it = ("names", "it") if len(third) == 1 else ("name", "them")
         why = ": who won, a third item, or a second pair?" if role == "items" else ": is it a rank?"

@@ -18,6 +18,7 @@ from rankbench.data.tables.score_doubts import (
     parted_rows,
     refuse_metrics,
     refuse_second_key,
+    refuse_twins,
     score_notes,
 )
 from rankbench.data.tables.score_facts import Facts, score_of
@@ -82,6 +83,7 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
             doubt_columns(reading, scores, layout.side, [name for name in layout.cells if facts.of[name]["truth"]])
         if layout.side != "task" and not ways.counts:
             refuse_scale(reading, scores, rows=not layout.side)
+        refuse_twins(reading, scores.tasks)
         notes += score_notes(scores)
     counts = {**ways.counts, **facts.missing()}
     return ReadTable(table, reading, layout.says(ways.text(layout)), counts, tuple(notes))

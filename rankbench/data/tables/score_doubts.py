@@ -126,7 +126,6 @@ def doubt_scores(reading: Reading, scores: TaskScores) -> None:
     sides = {"task": (scores.tasks, by_task), "system": (scores.systems, by_system)}
     refuse_codes(reading, sides)
     refuse_index(reading, scores)
-    refuse_twins(reading, scores.tasks)
     runs = scores.values.reshape(len(scores.seeds), -1)
     seeds = ("seed", scores.seeds, runs, reading.all("seed"))
     refuse_summaries(reading, [*((what, names, values, ()) for what, (names, values) in sides.items()), seeds])
