@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from amounts import trials
 
+import rankbench
 from rankbench.data.readings.find import read_table
 from rankbench.errors import Unread
 from rankbench.interfaces.reading import Reading
@@ -103,3 +104,12 @@ def test_totals_beside_many_items_are_asked_about(items: int) -> None:
     losers = [names[k] for k in sides[:, 1]] + ["all"] * items + names
     every = [*counts.tolist(), *won.tolist(), *lost.tolist()]
     assert asked({"winner": winners, "loser": losers, "count": every}) == "summary"
+
+
+def test_words_that_nothing_reads_are_a_warning_with_ways_on() -> None:
+    rows = [{"winner": "Ann", "loser": "Bo", "status": "played", "remark": "a"}]
+    rows += [{"winner": "Bo", "loser": "Ann", "status": "void", "remark": remark} for remark in "bc"]
+    (warned,) = [note for note in rankbench.aggregate(rows, "win-rate").notes if "may say which rows count" in note]
+    assert warned.startswith("'status' may say which rows count, and is not read: where=")
+    for way in ({"columns": "ignore=status"}, {"where": "status <> 'void'"}):
+        assert not any("may say" in note for note in rankbench.aggregate(rows, "win-rate", **way).notes)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rankbench.core.text import listed
 from rankbench.data.readings.formats import known_formats
-from rankbench.data.tables.doubts import first_cells, refuse_third, refuse_unread_facts, unread_words
+from rankbench.data.tables.doubts import refuse_unread_facts, unread_words
 from rankbench.data.tables.kinds import applied, beside_of, complete_shapes, roles_of, table_kinds
 from rankbench.data.tables.schemas import REST
 from rankbench.data.tables.vote_sides import outcome_words
@@ -136,8 +136,5 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
         words = set() if "winner" in told.columns else outcome_words(read.reading)
         whole = read.reading.model_copy(update={"known": known})
         refuse_unread_facts(raw, whole, free, words)
-        sides = [name for role in ("left", "right", "winner", "loser") for name in whole.all(role)]
-        if not told.read() and (cells := first_cells(raw, sides)):
-            refuse_third(raw, sides, {text for texts in cells.values() for text in texts}, whole, own=True)
         read = replace(read, notes=(*read.notes, *unread_words(raw, whole)))
     return read

@@ -386,13 +386,7 @@ def refuse_twice(
 
 
 def refuse_third(
-    raw: RawTable,
-    sides: Sequence[str],
-    items: Collection[str],
-    reading: Reading,
-    role: str = "items",
-    *,
-    own: bool = False,
+    raw: RawTable, sides: Sequence[str], items: Collection[str], reading: Reading, role: str = "items"
 ) -> None:
     """Raise a question if an unread column names the same items, and others than those of its row.
 
@@ -405,8 +399,6 @@ def refuse_third(
     reading : Reading
     role : {"items", "ranks"}
         The role that all of them may have.
-    own : bool
-        Also if it names an item of its row: who won?
 
     Raises
     ------
@@ -424,11 +416,11 @@ def refuse_third(
         if len(full) < 2 or len(full & names) * 2 < len(full) or all(re.fullmatch(NUMBER, text) for text in full):
             continue
         rows = zip(texts, *(cells[side] for side in sides), strict=True)
-        if own or any(text and text not in others for text, *others in rows):
+        if any(text and text not in others for text, *others in rows):
             third.append(name)
     if third:
         verb, it = ("names", "it") if len(third) == 1 else ("name", "them")
-        why = ": who won, a third item, or a second pair?" if role == "items" else ": is it a rank?"
+        why = ": are there more than two items in a row, or two pairs?" if role == "items" else ": is it a rank?"
         every = names_text({role: (*sides, *third)}) + ",best=____" * (role == "items")
         raise Unread(
             f"{listed(third)} {verb} the same items as {listed(list(sides[:3]))}, and no role reads {it}{why}",
