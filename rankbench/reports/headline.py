@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -103,14 +102,7 @@ def headline_of(analysis: Analysis) -> Headline:
         return Headline(said, smaller=analysis.record.smaller)
     data, n = section.data, leaders[0].n
     source, metric = data.source, data.metrics[0]
-    # An oracle has no place, and takes none from the others; equal contenders share theirs.
-    ranks = {(row.split, row.contender): (row.rank_low, row.rank_high) for one in leaders for row in one.rows}
-    rows = tuple(
-        replace(row, rank_low=low, rank_high=high)
-        for row in section.rows
-        if (row.n, row.metric) == (n, metric)
-        for low, high in [ranks.get((row.split, row.contender), ranks.get((row.split, row.equals), (None, None)))]
-    )
+    rows = tuple(row for row in section.rows if (row.n, row.metric) == (n, metric))
     at = f", n = {grouped_digits(n)}" if source.counts else ""
     simulated = ", **simulated data**" if source.simulated else ""
     title = f"{markdown(data.experiment.name)}{at}: {metric_title(source.metric(metric))}{simulated}"

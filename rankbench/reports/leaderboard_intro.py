@@ -174,10 +174,9 @@ def _against(
     """Return the difference of each contender from the baseline with its verdict; empty without a baseline."""
     data, base = section.data, section.data.experiment.baseline
     source, metric = data.source, data.metrics[0]
-    ranked = [row.contender for row in rows if row.rank_low is not None]
-    if base not in ranked:
+    if base not in {row.contender for row in rows if row.rank_low is not None}:
         return {}
-    labels = [label for label in ranked if label != base]
+    labels = [row.contender for row in rows if row.status == "done" and row.contender != base]
     found = results.differences(leaders.n, labels, base, metric, leaders.split, 0.95)
     sign, margin = -1 if source.direction(metric) == "maximize" else 1, data.experiment.margin.get(metric, 0.0)
     words[found.words] = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.experiment_data import MatchedRuns
 from rankbench.reports.standings import Standing, best_first
-from rankbench.stats.contender_ranks import ranges_from_the_best
 from rankbench.stats.contrasts import FEWEST, too_few_to_rank
 
 MOST_NAMED = 4
@@ -109,13 +107,8 @@ def _leaders(section: Section, matched: MatchedRuns, split: Split) -> Leaders:
     }
     known = [runs for runs in matched.compared if by_label[runs.label].oracle]
     contenders = [runs for runs in matched.compared if runs not in known and matched.same_as(runs) is None]
-    rows = [by_label[runs.label] for runs in contenders]
-    if known and contenders and rows[0].rank_low is not None:
-        # An oracle takes no place from the others.
-        sample = data.sample(contenders, metric, split, matched.repetitions)
-        places = ranges_from_the_best(sample, maximize=source.direction(metric) == "maximize").tolist()
-        rows = [replace(row, rank_low=low, rank_high=high) for row, (low, high) in zip(rows, places, strict=True)]
-    ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
+    rows = best_first([by_label[runs.label] for runs in contenders])
+    ranked = tuple(row for row in rows if row.rank_low is not None)
     unranked = frozenset[str]()
     if not source.fixed(split):
         few = too_few_to_rank(data.sample(matched.compared, metric, split, matched.repetitions))

@@ -33,7 +33,7 @@ class Evaluation:
     name : str
     runs : int
     rows : dict of str to list of Standing
-        By metric that the recommendation goes by: contenders with a rank, the best mean first; no oracle.
+        By metric that the recommendation goes by: contenders with a rank, the best mean first.
     differences : dict of str to Differences
         By metric; the intervals of a page hold together.
     split : bool
@@ -147,7 +147,7 @@ def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
     """Collect an experiment's tables, without intervals that hold together on a page."""
     source, matched = section.data.source, section.data.by_n[-1]
     judged = source.shown_splits()[-1]  # the held-out one, where there is one
-    ranked = [row for row in section.rows if row.rank_low is not None and not row.oracle]
+    ranked = [row for row in section.rows if row.rank_low is not None]
     own = [row for row in ranked if row.n == matched.n and row.split == judged]
     rows = {metric: best_first([row for row in own if row.metric == metric]) for metric in metrics}
     return Evaluation(

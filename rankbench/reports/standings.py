@@ -146,16 +146,16 @@ class _Table(NamedTuple):
                 found[runs.label][f"{name}_queries"] = value
 
     def _add_ranks(self, found: Values) -> None:
-        """Rank every distinct contender; one that equals k = inf shares that one's range."""
-        distinct = [runs for runs in self.matched.compared if self.matched.same_as(runs) is None]
-        sample = self._sample(distinct)
-        if sample.alike or not self.data.source.metric(self.metric).quality:
+        """Rank every distinct contender but oracles; one that equals k = inf shares that one's range."""
+        ranked = [runs for runs in self.matched.compared if not matches(runs.label, self.data.experiment.oracles)]
+        distinct = [runs for runs in ranked if self.matched.same_as(runs) not in ranked]
+        if not distinct or (sample := self._sample(distinct)).alike or not self.data.source.metric(self.metric).quality:
             return  # there are no intervals, or no better values
         maximize = self.data.source.direction(self.metric) == "maximize"
         ranges = ranges_from_the_best(sample, maximize=maximize)
         by_label = {runs.label: pair for runs, pair in zip(distinct, ranges, strict=True)}
-        for runs in self.matched.compared:
-            low, high = by_label[(self.matched.same_as(runs) or runs).label]
+        for runs in ranked:
+            low, high = by_label[runs.label if runs in distinct else runs.equals]
             found[runs.label] |= {"rank_low": int(low), "rank_high": int(high)}
 
     def _add_differences(self, found: Values) -> None:

@@ -95,7 +95,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
     spread = ["SD", "corrected"] if resampled else ["over repetitions", f"over {source.judged_on} and repetitions"]
     columns = [Column("rank", "center"), Column("contender"), Column("mean", "right")]
     columns += [Column(title, "center") for title in spread]
-    if against := any(row.contender == baseline and row.rank_low is not None for row in rows):
+    if against := any(row.contender == baseline and (row.oracle or row.rank_low is not None) for row in rows):
         columns += [Column(f"minus {markdown(baseline)}", "right"), Column(spread[-1], "center")]
         columns += [Column("wins", "center")] if resampled else []
     lines = []
@@ -104,7 +104,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
         name = row.shown + (" †" if row.equals else "")
         cells = [
             rank_text(row),
-            f"**{name}**" if row.rank_low == 1 and separated and not row.oracle else name,
+            f"**{name}**" if row.rank_low == 1 and separated else name,
             mean_text(row.mean),
             number(row.sd) if resampled else interval_text(row.lower, row.upper),
             interval_text(row.lower, row.upper) if resampled else interval_text(row.lower_queries, row.upper_queries),

@@ -133,7 +133,7 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     known = leaders_in(tmp_path / "known", contenders, oracles=["tr*"])
     assert [one.rows[0].contender for one in plain] == ["truth"] * 2
     assert [one.rows[0].contender for one in known] == ["good"] * 2
-    # Among those that are measured its place is the first: the oracle takes none.
+    # Among contenders its place is the first: the oracle takes none.
     assert [(one.rows[0].rank_low, one.rows[0].rank_high, one.sure) for one in known] == [(1, 1, True)] * 2
     assert not any(one.only_oracles for one in known)
     (table,) = [row for row in report(tmp_path / "known").headline.rows if row.oracle and row.split == "design"]
@@ -141,8 +141,8 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     board = pl.read_csv(tmp_path / "known" / "leaderboard.csv")
     assert board.filter(pl.col("oracle"))["contender"].unique().to_list() == ["truth"]
     text = synthetic.both_pages(tmp_path / "known")
-    # Marked where it is ranked, and not in bold.
-    assert "| 1 | truth (oracle) |" in text
+    assert "| 1 | **good** |" in text
+    assert "| — | truth (oracle) |" in text
     assert "**good** is the best of 2 contenders with 95% confidence." in text
     assert " An oracle knows the truth, and is no contender for the best." in text
 

@@ -76,17 +76,20 @@ def test_maximized_metrics_rank_the_other_way(tmp_path: Path) -> None:
     assert best_first(rows)[0].contender == "regression k=1"
 
 
-def test_a_cell_equal_to_infinity_counts_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("oracles", [[], ["inf"]])
+def test_a_cell_equal_to_infinity_counts_once(tmp_path: Path, oracles: list[str]) -> None:
+    """A contender that has the cell of an oracle is ranked by itself."""
     contenders = [
         Contender("k100", {"k": 100, "x": 1}, share_complete=1.0, cell_of="inf"),
         Contender("inf", {"k": "inf", "x": 1}, share_complete=1.0),
         Contender("k1", {"k": 1, "x": 1}, 0.1, share_complete=0.25),
         Contender("other", {"k": 100, "x": 2}, 0.2, share_complete=1.0),
     ]
-    analysis = read(tmp_path, Plan("e", contenders, baseline="inf"))
+    analysis = read(tmp_path, Plan("e", contenders, baseline="inf", extra={"oracles": oracles}))
     same, owner, worse, other = (pick(analysis, c.label) for c in contenders)
     assert (same.equals, owner.equals, worse.equals, other.equals) == ("inf", "", "", "")
-    assert (same.rank_low, same.rank_high) == (owner.rank_low, owner.rank_high) == (1, 1)
+    assert (same.rank_low, same.rank_high) == (1, 1)
+    assert (owner.rank_low, owner.rank_high) == ((None, None) if oracles else (1, 1))
     assert (worse.rank_low, worse.rank_high) == (2, 2)
     assert same.difference == pytest.approx(0, abs=1e-12)
     assert (same.difference_lower, same.difference_upper) == pytest.approx((0, 0), abs=1e-12)
