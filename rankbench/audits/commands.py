@@ -51,7 +51,7 @@ def audit(log: str, form: Format | None, out: Path | None, everything: bool, tit
     answer = audit_answer(found, log)
     if everything and shown == "table":
         answer = replace(answer, tables=[*answer.tables, *probe_tables(found)])
-    show(replace(answer, title=title, question=asked), shown, out)
+    show(replace(answer, title=title, long=everything, question=asked), shown, out)
 
 
 def audit_answer(found: Audit, log: str) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -159,7 +160,9 @@ def _certify(
     if verify is not None:
         accepted, lines = check(verify)
         said = f"{verify}: the checker {'accepts' if accepted else 'rejects'} it."
-        return Answer({"accepted": accepted, "said": list(lines)}, said, lines, exit_code=0 if accepted else 1)
+        by_itself = [shlex.join(["python", "-m", "rankbench.certificates.check", str(verify)])] * accepted
+        record = {"accepted": accepted, "said": list(lines)}
+        return Answer(record, said, lines, next=by_itself, exit_code=0 if accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", param_hint="--picture")
     if folder is not None:
@@ -185,8 +188,12 @@ def _certify(
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
         written.append(f"Picture: {picture}")
+    undecided = found.verdict in ("INCONCLUSIVE", "NO_COUNTEREXAMPLE_FOUND") and question["mu"] is None
+    longer = f"--laws {10 * question['laws']}" if question["laws"] else "--budget 1m"
+    acts = [longer] * undecided + ["--picture law.svg"] * bool(found.alpha and picture is None)
+    acts.append("--out certificate.json" if out is None else shlex.join(["rankbench", "certify", "--verify", str(out)]))
     code, explained = 1 if found.verdict == "INCONCLUSIVE" else 0, found.explanation()
-    answer = Answer(found.content, found.headline(), [explained] * bool(explained), written, exit_code=code)
+    answer = Answer(found.content, found.headline(), [explained] * bool(explained), written, next=acts, exit_code=code)
     return answer.noted(notes)
 
 
@@ -201,4 +208,4 @@ def calibration_answer(found: Calibration) -> Answer:
     heads = ("eps", "H(eps)", "H**(eps)") if found.exact else ("eps", "H(eps) >=", "H(eps) <=", "H**(eps) >=")
     table = Table(heads, [list(map(short, row)) for row in zip(*columns, strict=True)])
     record = {**facts, **ends, "rows": rows}
-    return Answer(record, found.words(), [table], frame=frame, drawing=found.drawing)
+    return Answer(record, found.words(), [table], next=["--out calibration.html"], frame=frame, drawing=found.drawing)

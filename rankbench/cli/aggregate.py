@@ -103,7 +103,8 @@ def aggregate(log: str, form: Format | None, out: Path | None, title: str, **opt
         found = rescaled(found, scale) if scale else found
         answer, size = _ranking_answer(found, asked, log, shown), judgments_text(found.facts)
     origin = Provenance({log: size}, [found.method], found.sha256, found.facts.get("reading", {}))
-    show(replace(answer, title=title, provenance=origin, question=asked), shown, out)
+    long = asked.top is not None
+    show(replace(answer, title=title, long=long, provenance=origin, question=asked), shown, out)
 
 
 def _ranking_answer(found: Aggregation, asked: AggregateQuestion, log: str, shown: Format) -> Answer:

@@ -158,4 +158,4 @@ def decimals_of(rows: Sequence[dict[str, Any]], name: str = "score", ends: tuple
 
 def more_text(shown: int, every: int) -> list[str]:
     """Return a note on the number of rows that ``--top`` leaves out, if any."""
-    return [f"{amount_text(every - shown)} more: without {option('top')}"] * (shown < every)
+    return [f"{amount_text(every - shown)} more: a larger {option('top')}"] * (shown < every)

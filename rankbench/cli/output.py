@@ -35,6 +35,9 @@ PIPE_WIDTH = 10_000
 FIRST_ROWS = 100
 """Rows of a table that a terminal gets."""
 
+FEWEST_ROWS = 3
+"""Rows of a table that a terminal gets in any case."""
+
 WORD = 20
 """Letters of a word that is not broken as long as there is room."""
 
@@ -118,16 +121,21 @@ def unmarked(text: str) -> str:
     return re.sub(r":[\w:]+:(?=`)|`|(?<=\])_|\*(\w+)\*", r"\1", text)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "", room: int | None = None
+) -> None:
     """Print a table: fitted to a terminal, one line a row in a pipe; ``NO_COLOR`` is respected.
 
     The header is left out if all of its cells are empty. Texts are made `visible`, each on one line: a name of two
-    lines must not look like two rows. A terminal gets the first 100 rows, and how many more there are.
+    lines must not look like two rows. A terminal gets the first 100 rows, or those that `room` lines hold, and how many
+    more there are.
     """
-    given = list(rows)
-    if standard_output().isatty() and len(given) > FIRST_ROWS:
-        more = len(given) - FIRST_ROWS
-        print_table(columns, given[:FIRST_ROWS], title=title)
+    given, most = list(rows), FIRST_ROWS
+    if standard_output().isatty() and room is not None:
+        most = _held(columns, given, room)
+    if standard_output().isatty() and len(given) > most:
+        more = len(given) - most
+        print_table(columns, given[:most], title=title)
         say(f"and {more:,} more {'row' if more == 1 else 'rows'}: a pipe, or a file (--out), has all of them")
         return
     from rich.console import Console
@@ -157,6 +165,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
         console.print(table)
     # A cell that is folded may begin a line, too.
     echo(without_commands("\n".join(line.rstrip() for line in captured.get().splitlines())))
+
+
+def _held(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> int:
+    """Return the number of rows, folded, that so many lines of a terminal hold, with a line on the others if any."""
+    first = rows[: room + 1]
+    _, widths = _fitted(columns, first, terminal_width())
+    folds = [[textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)] for row in first]
+    ends = [*itertools.accumulate(max(1, *map(len, fold)) for fold in folds)]
+    return len(rows) if max(ends, default=0) <= room else max(FEWEST_ROWS, sum(end < room for end in ends))
 
 
 def _plain_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -207,11 +224,17 @@ def json_option(command: F) -> F:
 def say(text: str, *, err: bool = False, color: str | None = None) -> None:
     """Print lines with hidden characters escaped; on a terminal, folded between words and in color."""
     stream = sys.stderr if err else standard_output()
-    width = terminal_width(stream) if stream.isatty() else PIPE_WIDTH
+    for line in folded(text, stream):
+        click.secho(line, file=stream, fg=color, reset=bool(color))
+
+
+def folded(text: str, stream: TextIO) -> list[str]:
+    """Return the lines of a text as `say` prints them."""
+    width, lines = terminal_width(stream) if stream.isatty() else PIPE_WIDTH, list[str]()
     for line in visible(text).split("\n"):
-        folded = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
-        shown = visible("\n".join(folded)) if len(line) > width else line
-        click.secho(shown, file=stream, fg=color, reset=bool(color))
+        parts = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+        lines += map(without_commands, parts) if len(line) > width else [line]
+    return lines
 
 
 def heartbeat(what: str | Callable[[], str]) -> Heartbeat:

@@ -67,8 +67,10 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
 
 
 def _next(found: Aggregation, log: str) -> list[str]:
-    """Return the next commands: an audit, and the difference of the first two items that have intervals."""
-    if "query" in found.table.columns or found.table.height < 2:
+    """Return the next commands: an audit, and the difference of the first two items that have intervals; or categories."""
+    if "query" in found.table.columns:
+        return ["--across"] * found.table["item"].is_duplicated().any() + ["--out board.html"]
+    if found.table.height < 2:
         return []
     if not found.facts["intervals"]:
         return [shlex.join(["rankbench", "aggregate", shown_log(log), "--intervals"])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from rankbench.interfaces.reading import with_told
 from rankbench.logs.log_dataset import suite_of
 from rankbench.logs.open import own_log
 from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
-from rankbench.reports.results import PaperFiles, run_record, run_summary
+from rankbench.reports.results import PaperFiles, Results, run_record, run_summary
 from rankbench.reports.results import report as write
 from rankbench.runner.estimate import PATIENCE, Estimate, estimate
 from rankbench.runner.plan import Planned
@@ -104,7 +105,16 @@ def run(
     record = run_record(results) | {"exit_code": code}
     notices = [one for one in results.notices if one.kind != "smaller"]  # the summary has these
     answer = Answer(record, tables=[run_summary(results)], exit_code=code, notices=notices, verbose=verbose)
-    return replace(answer, question=asked)
+    return replace(answer, question=asked, next=_next(results))
+
+
+def _next(results: Results) -> list[str]:
+    """Return what to do after a run: see why contenders failed, repeat it more often, verify or publish it."""
+    if results.failures:
+        return ["--verbose"]
+    few, folder = results.headline.repetitions, str(results.directory)
+    commands = (["verify", folder], ["report", folder, "--out", "published"])
+    return [*([f"--reps {few['needed']}"] if few else []), *(shlex.join(["rankbench", *one]) for one in commands)]
 
 
 def _own_log(log: str, asked: LogRunQuestion) -> tuple[Dataset, Sequence[str]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankbench.cli.forms import Format
 from rankbench.cli.origin import Provenance
-from rankbench.cli.output import PIPE_WIDTH, echo, json_option, print_notices, print_table, say, standard_output
+from rankbench.cli.output import PIPE_WIDTH, echo, folded, json_option, print_notices, print_table, say, standard_output
 from rankbench.core.question import QuestionRecord
 from rankbench.core.system import replace_file
 from rankbench.core.text import code, distinct, markdown, one_line, visible, visible_line, without_commands
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 JSON_SCHEMA = 1
 """Version of the output of ``--json``, of each subcommand: docs/reference/json.md."""
+
+SCREEN = 24
+"""Lines of a terminal that an answer takes: a table has the rows for which there is room."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ class Answer:
         Notes that would change the answer, with the option that acts on them.
     next : iterable of str
         Commands to try next, or options to add.
+    long : bool
+        Rows were asked for: a terminal gets more of them than a screen has room for.
     details : iterable of Table or str
         How certain and why; a terminal has the sentences, a page all of it.
     exit_code : int
@@ -114,6 +119,7 @@ class Answer:
     footnotes: Iterable[str] = ()
     warnings: Sequence[Warned] = ()
     next: Sequence[str] = ()
+    long: bool = field(default=False, kw_only=True)
     details: Sequence[Table | str] = ()
     exit_code: int = 0
     frame: pl.DataFrame | None = None
@@ -182,20 +188,31 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
 
 def _print_first_screen(answer: Answer) -> None:
     """Print an answer for people: see `Answer`."""
+    footnotes, below, at = [*answer.footnotes], answer.sentences(), len(answer.warnings)
+    below[at:at] = [f"Next: {' | '.join(answer.next)}"] * bool(answer.next)
+    tables, room = answer.tables, None
     if answer.headline:
         say(visible_line(answer.headline))
-    for at, part in enumerate(answer.tables):
-        if not at and answer.headline:
+        if not answer.long:
+            tables = [*tables]
+            room = _room(tables, [answer.headline, *footnotes, *below])
+    for place, part in enumerate(tables):
+        if not place and answer.headline:
             echo()
-        _print(part)
-    for line in answer.footnotes:
+        _print(part, room)
+    for line in footnotes:
         say(visible_line(line))
-    below, at = answer.sentences(), len(answer.warnings)
-    below[at:at] = [f"Next: {' | '.join(answer.next)}"] * bool(answer.next)
     if below and answer.headline:
         say("", err=True)
     for line in below:
         say(visible_line(line), err=True)
+
+
+def _room(tables: Sequence[Part], texts: Iterable[str]) -> int:
+    """Return the lines that a screen has for the rows of each table, beside texts."""
+    heads = [bool(part.title) + any(part.columns) for part in tables if isinstance(part, Table)]
+    taken = sum(len(folded(visible_line(text), standard_output())) for text in texts) + sum(heads) + 2
+    return max(0, (SCREEN - taken) // max(1, len(heads)))
 
 
 def _head(answer: Answer) -> list[str]:
@@ -204,8 +221,8 @@ def _head(answer: Answer) -> list[str]:
     return [f"# {markdown(title)}", *[markdown(answer.headline)] * bool(answer.title)] if title else []
 
 
-def _print(part: Part) -> None:
-    """Print a part of an answer; a text is one line."""
+def _print(part: Part, room: int | None) -> None:
+    """Print a part of an answer, rows of a table with heads in so many lines; a text is one line."""
     if isinstance(part, str):
         say(visible_line(part))
         return
@@ -218,7 +235,7 @@ def _print(part: Part) -> None:
             console.print(part)
         echo(without_commands("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())), nl=False)
         return
-    print_table(part.columns, part.rows, title=part.title)
+    print_table(part.columns, part.rows, title=part.title, room=room if any(part.columns) else None)
 
 
 def encoded(answer: Answer, form: Format) -> bytes:

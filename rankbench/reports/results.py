@@ -261,10 +261,10 @@ def run_record(found: Results) -> dict[str, Any]:
 def run_summary(found: Results) -> RenderableType:
     """Return a run's recommendation, best contenders, verdicts on claims and files, for a terminal."""
     parts = [*map(Paragraph, found.recommendation), *found.headline.nodes(), *found.verdicts]
-    files = [str(path) for path in (found.directory / name for name in REPORTED) if path.exists()]
-    figures = found.directory / FIGURES
-    if drawn := sum(path.suffix in PICTURES for path in figures.glob("*")):
-        files.append(f"{figures}/ ({count_text(drawn, 'picture')})")
+    page, *others = [name for name in REPORTED if (found.directory / name).exists()] or ["."]
+    if drawn := sum(path.suffix in PICTURES for path in (found.directory / FIGURES).glob("*")):
+        others.append(f"{FIGURES}/ ({count_text(drawn, 'picture')})")
+    files = [str(found.directory / page), f"beside it: {', '.join(others)}"]
     return Group(terminal_of(parts), *(Text(one_line(line)) for line in files))
 
 

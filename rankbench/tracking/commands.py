@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from rankbench.cli.question_options import question_options
 from rankbench.cli.shown import Answer, Table, finish, show
 from rankbench.core.text import visible, visible_line
 from rankbench.tracking.compare import compare_results
-from rankbench.tracking.comparison import Comparison
+from rankbench.tracking.comparison import Change, Comparison
 from rankbench.tracking.comparison_page import (
     cells_of,
     columns_of,
@@ -31,8 +32,8 @@ from rankbench.tracking.time import TIME_COLUMNS, TimedSuite, time_suite, timed_
 COARSE = 0.1
 """Share of base: a comparison that finds no smaller change warns of it."""
 
-MOST = 50
-"""Rows that a table shows; all are in the JSON."""
+_WORDS = (0, 1, 2)
+"""Columns of a table with texts: verdict, where and contender."""
 
 _ERRORS = 10
 """Annotations that GitHub shows of a step."""
@@ -65,8 +66,11 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, title
     row of BASE was not tested.
     """
     with heartbeat(f"comparing {base} and {head}"):
-        answer = comparison_answer(compare_results(base, head, CompareQuestion.from_options(**options)))
-    answer = replace(answer, title=title, provenance=Provenance({str(base): "", str(head): ""}))
+        found = compare_results(base, head, CompareQuestion.from_options(**options))
+    answer, origin = comparison_answer(found), Provenance({str(base): "", str(head): ""})
+    acts = ["--declared WHY"] * found.undeclared + ["--out comparison.html"] * bool(answer.tables)
+    keep = [shlex.join(["rankbench", "history", "add", str(head), "--to", "history"])] * head.is_dir()
+    answer = replace(answer, title=title, next=acts or keep, provenance=origin)
     if out is not None:
         show(answer, "html" if out.suffix.lower() == ".html" else "md", out)
     finish(answer, form or "table")
@@ -75,21 +79,24 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, title
 def comparison_answer(found: Comparison) -> Answer:
     """Return the answer of a comparison."""
     shown = shown_changes(found)
-    tables, how = (
-        [Table(columns_of(shown), [cells_of(one) for one in shown[:MOST]], (0, 1, 2))] * bool(shown),
-        list[str](),
-    )
-    if shown:
-        how = [*[f"{len(shown) - MOST:,} more: --json"] * (len(shown) > MOST), how_to_read(shown)]
+    known = [one for one in shown if not math.isnan(one.change)]
     return Answer(
         comparison_json(found),
         found.sentence(),
-        tables,
-        [*how, *filter(None, [found.finds()])],
+        [_table(shown)] * bool(shown),
+        [*filter(None, [how_to_read(known), found.finds()])],
         details=[f"{found.head} against {found.base}"],
         exit_code=found.exit_code,
         annotations=comparison_annotations(found),
     ).noted([*found.notes, *(f"differs: {line}" for line in found.differing)])
+
+
+def _table(shown: Sequence[Change]) -> Table:
+    """Return the changes; columns that are empty for all of them are left out."""
+    rows = [cells_of(one) for one in shown]
+    kept = [at for at, cells in enumerate(zip(*rows, strict=True)) if at in _WORDS or any(cells)]
+    columns, *lines = ([cells[at] for at in kept] for cells in (columns_of(shown), *rows))
+    return Table(columns, lines, _WORDS)
 
 
 def comparison_annotations(comparison: Comparison) -> list[str]:

@@ -64,7 +64,9 @@ def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:
 
 
 def how_to_read(changes: Sequence[Change]) -> str:
-    """Return a note on the direction of changes, and on intervals and p."""
+    """Return a note on the direction of changes, and on intervals and p; empty without changes."""
+    if not changes:
+        return ""
     meaning = "; ".join(clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes))
     return f"{meaning[0].upper()}{meaning[1:]}. The interval is for its row alone; p is adjusted for all rows."
 

@@ -74,7 +74,7 @@ def show(
     if out is not None and out.suffix not in forms:
         raise click.BadParameter(f"{out} ends with none of {', '.join(forms)}", param_hint="--out")
     found = read_history(folder, patterns, alpha)
-    answer = replace(shown_history(found, alpha, everything=everything), title=title)
+    answer = replace(shown_history(found, alpha, everything=everything), title=title, long=everything)
     if out is not None:
         if not found.series:
             raise click.BadParameter("no series has such a name", param_hint="--series")

@@ -90,8 +90,19 @@ def test_exit_codes_of_verdicts(arguments, verdict, code, tmp_path):
     arguments = [str(tied) if argument is TIED else argument for argument in arguments]
     done = CliRunner().invoke(main, ["certify", *arguments, "--out", str(out)])
     assert (json.loads(out.read_bytes())["verdict"], done.exit_code) == (verdict, code)
-    assert CliRunner().invoke(main, ["certify", "--verify", str(out)]).exit_code == 0
+    assert f"rankbench certify --verify {out}" in done.stderr
+    assert ("--picture law.svg" in done.stderr) is (verdict == "VIOLATION")
+    assert "--budget" not in done.stderr  # none of them ends a search
+    checked = CliRunner().invoke(main, ["certify", "--verify", str(out)])
+    assert checked.exit_code == 0
+    assert f"Next: python -m rankbench.certificates.check {out}" in checked.stderr
     assert CliRunner().invoke(main, ["certify", "--verify", str(tmp_path / "none.json")]).exit_code == 2
+
+
+@pytest.mark.parametrize(("search", "longer"), [(["--laws", "1"], "--laws 10"), (["--budget", "1ms"], "--budget 1m")])
+def test_a_search_that_found_nothing_may_take_longer(search, longer):
+    done = CliRunner().invoke(main, ["certify", "pairwise-squared-hinge", "--noise", "low", *search])
+    assert f"Next: {longer} | --out certificate.json" in done.stderr
 
 
 def test_a_certificate_is_written_where_there_is_nothing_to_draw(tmp_path):

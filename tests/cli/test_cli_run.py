@@ -22,7 +22,7 @@ from rankbench.runner.estimate import Estimate
 from rankbench.runner.plan import Planned
 
 
-def results(*, failures=None, skipped=None, notices=()):
+def results(*, failures=None, skipped=None, notices=(), headline=Headline(())):
     return SimpleNamespace(
         directory=Path("out"),
         claims=pl.DataFrame(),
@@ -30,7 +30,7 @@ def results(*, failures=None, skipped=None, notices=()):
         failures=failures or {},
         skipped=skipped or {},
         notices=[Notice(kind, text) for kind, text in notices],
-        headline=Headline(()),
+        headline=headline,
         verdicts=[],
     )
 
@@ -41,6 +41,7 @@ def test_reasons_of_failures_are_short_and_plain(rankbench, monkeypatch):
     monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: found)
     done = rankbench("run", "--suite", "demo")
     assert done.exit_code == 1
+    assert done.stderr.startswith("Next: --verbose\n")
     assert "\x1b[2J" not in done.output
     assert "failed: mine (3 cells of demo): \\x1b[2J[/red] [bold]broken" in done.stderr
     assert 300 < done.stderr.count("x") <= 600
@@ -57,7 +58,14 @@ def test_what_was_skipped_is_said_as_it_is(rankbench, monkeypatch, strict, code)
     monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: found)
     done = rankbench("run", "--suite", "demo", *strict)
     assert done.exit_code == code
-    assert done.stderr.splitlines() == [said, left]  # nothing escaped, no line broken
+    after = "Next: rankbench verify out | rankbench report out --out published"
+    assert done.stderr.splitlines() == [after, said, left]  # nothing escaped, no line broken
+
+
+def test_too_few_repetitions_are_to_be_more(rankbench, monkeypatch):
+    found = results(headline=Headline((), repetitions={"done": 2, "needed": 4, "unranked": ["a"]}))
+    monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: found)
+    assert rankbench("run", "--suite", "demo").stderr.startswith("Next: --reps 4 | rankbench verify out | ")
 
 
 def test_strict_alone_is_no_error(rankbench, monkeypatch):
@@ -71,12 +79,12 @@ def test_many_notices_are_cut(rankbench, monkeypatch):
     many = [("skipped", f"skipped: m{i}") for i in range(30)]
     monkeypatch.setattr(api, "run_suite", lambda *args, **kwargs: results(notices=[*many, ("failed", "failed: last")]))
     lines = rankbench("run", "--suite", "demo").stderr.splitlines()
-    assert (lines[0], lines[1], lines[-1]) == (
+    assert (lines[1], lines[2], lines[-1]) == (
         "failed: last",
         "skipped: m0",
         "and 11 more such lines: see leaderboard.md",
     )
-    assert len(lines) == 21
+    assert len(lines) == 22
 
 
 def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):

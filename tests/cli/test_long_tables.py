@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import sys
+from dataclasses import replace
 
 import pytest
 
 from rankbench.cli import output
-from rankbench.cli.shown import Answer, show
+from rankbench.cli.shown import Answer, Table, show
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, terminal_of
 
 COLUMNS = ["place", "item", "score"]
@@ -49,6 +51,36 @@ def test_a_terminal_gets_the_first_hundred(monkeypatch: pytest.MonkeyPatch) -> N
     assert lines[-1] == "and 30 more rows: a pipe, or a file (--out), has all of them"
     output.print_table(COLUMNS, ROWS[:100])
     assert "more row" not in stream.getvalue().splitlines()[-1]
+
+
+ANSWER = Answer({}, "It is a.", tables=[Table(COLUMNS, ROWS, (1,))], footnotes=["a note of words " * 9], next=["--all"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "lines"),
+    [
+        (ANSWER, 24),
+        (replace(ANSWER, tables=[Table(COLUMNS, ROWS[:15])]), 22),
+        (replace(ANSWER, tables=[Table(COLUMNS, ROWS[:17])]), 24),
+        (replace(ANSWER, tables=[Table(COLUMNS, [[*row[:2], "folded words " * 20] for row in ROWS])]), 24),
+        (replace(ANSWER, tables=[Table(COLUMNS, ROWS, (1,), "one"), Table(COLUMNS, ROWS, (1,), "two")]), 24),
+        (replace(ANSWER, footnotes=["word " * 400]), 34),  # three rows at least
+        (replace(ANSWER, long=True), 1 + 1 + 1 + 100 + 1 + 2 + 2),
+        (replace(ANSWER, tables=[Table(("", ""), [row[:2] for row in ROWS[:40]])]), 1 + 1 + 40 + 2 + 2),
+    ],
+)
+def test_an_answer_takes_a_screen(answer: Answer, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless its rows were asked for, or are facts without heads."""
+    stream = Terminal()
+    monkeypatch.setattr(output, "_kept", stream)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", "80")
+    show(answer)
+    assert 0 <= lines - len(stream.getvalue().splitlines()) <= (lines == 24)
+    pipe = io.StringIO()
+    monkeypatch.setattr(output, "_kept", pipe)
+    show(answer)
+    assert "more row" not in pipe.getvalue()
 
 
 def test_a_pipe_gets_whole_words_and_sentences(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,8 +90,9 @@ def test_a_terminal_of_80_columns(folder: Path, words: list[str]) -> None:
     assert not re.search(r"\d\.\d+\n\s*\d+\s*$", shown)
 
 
-def test_the_first_screen_of_a_real_log_answers(folder: Path) -> None:
-    lines = printed(folder, ["aggregate", "llmfao", "--intervals", "--top", "5"], 100).splitlines()
+@pytest.mark.parametrize("words", [["--top", "5"], []], ids=" ".join)
+def test_the_first_screen_of_a_real_log_answers(folder: Path, words: list[str]) -> None:
+    lines = printed(folder, ["aggregate", "llmfao", "--intervals", *words], 100).splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 100
     assert lines[0].startswith(

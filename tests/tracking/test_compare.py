@@ -418,6 +418,8 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert "change (+ worse)" in lines[2]
     same = CliRunner().invoke(compare, [str(base), str(base)])
     assert (same.exit_code, same.stdout) == (0, f"All {rows} rows are equal to the byte.\n")
+    assert f"Next: rankbench history add {base} --to history" in same.stderr
+    assert "Next: --declared WHY | --out comparison.html" in CliRunner().invoke(compare, [str(head), str(base)]).stderr
     undeclared = CliRunner().invoke(compare, [str(head), str(base), "--format", "github"])
     assert undeclared.exit_code == 1
     assert undeclared.stdout.startswith("::error title=A change of results that nobody declared::")
@@ -428,6 +430,15 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     margin = [str(base), str(head), "--declared", "a better step", "--worse-by"]
     assert CliRunner().invoke(compare, [*margin, "50%"]).exit_code == 0
     assert CliRunner().invoke(main, ["compare", *margin, "x"]).exit_code == 2
+
+
+def test_columns_that_are_empty_for_all_rows_are_left_out() -> None:
+    rows = [untested("e, n = 5: 2 of 4 repetitions are gone", name) for name in "ab"]
+    for changes, columns in ((rows, 3), ([*rows, changed("quality")], 8)):
+        answer = comparison_answer(Comparison("b", "h", tuple(changes), "0", 0.01))
+        (table,) = answer.tables
+        assert [len(table.columns), *map(len, table.rows)] == [columns] * (1 + len(changes))
+        assert any("positive difference" in line for line in answer.footnotes) == (columns == 8)
 
 
 def changed(about: ChangeSubject) -> Change:
