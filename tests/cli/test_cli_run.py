@@ -22,7 +22,7 @@ from rankbench.runner.estimate import Estimate
 from rankbench.runner.plan import Planned
 
 
-def results(*, failures=None, skipped=None, notices=(), headline=Headline(())):
+def results(*, failures=None, skipped=None, notices=(), headline=None):
     return SimpleNamespace(
         directory=Path("out"),
         claims=pl.DataFrame(),
@@ -30,7 +30,7 @@ def results(*, failures=None, skipped=None, notices=(), headline=Headline(())):
         failures=failures or {},
         skipped=skipped or {},
         notices=[Notice(kind, text) for kind, text in notices],
-        headline=headline,
+        headline=headline or Headline(()),
         verdicts=[],
     )
 
