@@ -232,4 +232,5 @@ def report(
         made = write(directory, out, PaperFiles(**paper, split=chosen), title)
     files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]
     record = {"files": files, **made.headline.as_dict(), "notices": notices}
-    return Answer(record, tables=files, notices=made.notices, verbose=verbose)
+    check = [shlex.join(["rankbench", "verify", str(out)])] if out is not None else []
+    return Answer(record, tables=files, next=check, notices=made.notices, verbose=verbose)

@@ -37,7 +37,9 @@ def verify(directory: Path, rerun: str | None, **options: Any) -> Answer:
     record = {"differences": [one._asdict() for one in found.differences], "shown": list(found.shown)}
     different = len(found.differences)
     said = f"{directory}: {count_text(different, 'difference') if different else 'nothing differs'}"
-    return Answer(record, said, [*map(str, found.differences)], exit_code=int(different > 0)).noted(found.shown)
+    again = ["--rerun 2"] * (rerun is None and not different)
+    answer = Answer(record, said, [*map(str, found.differences)], next=again, exit_code=int(different > 0))
+    return answer.noted(found.shown)
 
 
 def _blocks(rerun: str | None) -> int | None:
