@@ -136,7 +136,7 @@ def print_table(
     if standard_output().isatty() and len(given) > most:
         more = len(given) - most
         print_table(columns, given[:most], title=title)
-        say(f"and {more:,} more {'row' if more == 1 else 'rows'}: a pipe, or a file (--out), has all of them")
+        say(f"and {more:,} more {'row' if more == 1 else 'rows'}: a pipe, or a file, has all of them")
         return
     from rich.console import Console
     from rich.table import Table

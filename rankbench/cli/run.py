@@ -131,7 +131,7 @@ def _plan(made: Planned, workers: int) -> Answer:
     """Return the plan of a run; small blocks, computed by a worker process in some seconds, give time and memory."""
     cost = estimate(made, workers)
     contenders = _contenders(made)
-    record = {
+    record: dict[str, Any] = {
         "suite": made.plan.suite.name,
         "sources": [
             {
@@ -152,7 +152,12 @@ def _plan(made: Planned, workers: int) -> Answer:
         | {"workers": cost.workers},
         "unknown": cost.unknown,
     }
-    return Answer(record, tables=_parts(made, contenders, cost))
+    blocks = f"{count_text(record['blocks'], 'block')}, {count_text(record['cells'], 'cell')}"
+    said = f"The run has {blocks}."
+    if cost.seconds > 0:
+        ends = f"from {duration_text(cost.low)} to {duration_text(cost.high)}, by small blocks"
+        said = f"The run takes about {duration_text(cost.seconds)} ({ends}) of one processor: {blocks}."
+    return Answer(record, said, _parts(made, contenders, cost))
 
 
 def _experiments(made: Planned, source: int) -> list[str]:
@@ -187,11 +192,6 @@ def _parts(made: Planned, contenders: pl.DataFrame, cost: Estimate) -> Iterator[
         said.update(source.notes)
     yield from (text for text in made.plan.smaller if text not in said)
     yield from (f"rankbench leaves out {name}: {why}" for name, why in made.left_out.items())
-    every = sum(len(task.cells) for task in made.plan.tasks)
-    yield f"{count_text(len(made.plan.tasks), 'block')}, {count_text(every, 'cell')}"
-    if cost.seconds > 0:
-        ends = f"from {duration_text(cost.low)} to {duration_text(cost.high)}"
-        yield f"about {duration_text(cost.seconds)} ({ends}) of one processor: an estimate, from small blocks"
     if cost.unknown:
         yield (
             f"rankbench does not know the time of {count_text(cost.unknown, 'block')}: their contenders failed, or a "

@@ -211,7 +211,8 @@ def _print_first_screen(answer: Answer) -> None:
 def _room(tables: Sequence[Part], texts: Iterable[str]) -> int:
     """Return the lines that a screen has for the rows of each table, beside texts."""
     heads = [bool(part.title) + any(part.columns) for part in tables if isinstance(part, Table)]
-    taken = sum(len(folded(visible_line(text), standard_output())) for text in texts) + sum(heads) + 2
+    lines = (part for part in (*texts, *tables) if isinstance(part, str))
+    taken = sum(len(folded(visible_line(line), standard_output())) for line in lines) + sum(heads) + 2
     return max(0, (SCREEN - taken) // max(1, len(heads)))
 
 

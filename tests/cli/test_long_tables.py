@@ -48,7 +48,7 @@ def test_a_terminal_gets_the_first_hundred(monkeypatch: pytest.MonkeyPatch) -> N
     output.print_table(COLUMNS, ROWS)
     lines = stream.getvalue().splitlines()
     assert len(lines) == 1 + 100 + 1
-    assert lines[-1] == "and 30 more rows: a pipe, or a file (--out), has all of them"
+    assert lines[-1] == "and 30 more rows: a pipe, or a file, has all of them"
     output.print_table(COLUMNS, ROWS[:100])
     assert "more row" not in stream.getvalue().splitlines()[-1]
 
