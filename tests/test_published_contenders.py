@@ -47,6 +47,12 @@ def test_every_published_contender_is_written_as_it_is_read(folder: Path) -> Non
             assert str(manager.get(Loss, metric)) == metric
 
 
+@pytest.mark.parametrize("folder", RUNS, ids=lambda folder: str(folder.name))
+def test_every_published_page_begins_with_a_screen(folder: Path) -> None:
+    first = (folder / "leaderboard.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    assert len(first.splitlines()) <= 24
+
+
 def test_every_published_verdict_names_components_that_are_read_back() -> None:
     columns = {"surrogate": Surrogate, "aggregator": Aggregator}
     for row in rows(LEADERBOARDS / "consistency" / "leaderboard.csv", *columns):

@@ -64,10 +64,10 @@ def first_screen(analysis: Analysis, kind: str, figures: Sequence[DrawnFigure]) 
     figures : sequence of DrawnFigure
     """
     section, record, overs = headline_section(analysis), analysis.record, over_logs(analysis.sections)
-    parts = list[Node]()
+    parts, notes = list[Node](), [markdown(text) for text in record.smaller]
     if section is not None and not overs:
-        found = leaders_of(section)
-        parts += _contenders(section, found, _results(analysis, section)) if found else []
+        if found := leaders_of(section):
+            parts, notes = _contenders(section, found, _results(analysis, section), notes), []
         own = [one for one in figures if one.data is section.data]
         for one in [*(one for one in own if one.short), *own][:1]:
             words = markdown(one.figure.title or section.data.experiment.title)
@@ -76,8 +76,8 @@ def first_screen(analysis: Analysis, kind: str, figures: Sequence[DrawnFigure]) 
     said = " ".join(answer_sentences(analysis)[:MOST_SENTENCES])
     answer: list[Node] = [Bullets(answer_over_logs(overs))] if overs else [Paragraph(said)] * bool(said)
     claims = claims_counted(analysis) if any(one.answers for one in analysis.sections) else ""
-    smaller = [Bullets(tuple(map(markdown, record.smaller)))] if record.smaller else []
-    return [*[Paragraph(asked)] * bool(asked), *answer, *[Paragraph(claims)] * bool(claims), *smaller, *parts]
+    texts = [Paragraph(text) for text in (claims, " ".join(notes)) if text]
+    return [*[Paragraph(asked)] * bool(asked), *answer, *texts, *parts]
 
 
 def answer_sentences(analysis: Analysis) -> list[str]:
@@ -139,8 +139,10 @@ def _worse(section: Section, leaders: Leaders, results: SampledResults) -> str:
     return said
 
 
-def _contenders(section: Section, leaders: Sequence[Leaders], results: SampledResults) -> list[Node]:
-    """Return the first contenders of the headline on each split, and a note on the table."""
+def _contenders(
+    section: Section, leaders: Sequence[Leaders], results: SampledResults, others: Sequence[str]
+) -> list[Node]:
+    """Return the first contenders of the headline on each split, a note on the table, and others."""
     data, n = section.data, leaders[0].n
     source, base, metric = data.source, data.experiment.baseline, data.metrics[0]
     every = [row for row in section.rows if (row.n, row.metric) == (n, metric)]
@@ -164,7 +166,7 @@ def _contenders(section: Section, leaders: Sequence[Leaders], results: SampledRe
     left = len(first) - len(shown)
     more = [f"{count_text(left, 'more contender')}: [details](details.md)."] if left else []
     matched = next(matched for matched in data.by_n if matched.n == n)
-    said = [caption, *more, *stopped_early(matched), *thin(matched, source)]
+    said = [caption, *more, *stopped_early(matched), *thin(matched, source), *others]
     return [Grid.from_rows(columns, cells, caption=caption), Paragraph(" ".join(said))]
 
 
