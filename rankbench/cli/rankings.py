@@ -67,7 +67,10 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
 
 
 def _next(found: Aggregation, log: str) -> list[str]:
-    """Return the next commands: an audit, and the difference of the first two items that have intervals; or categories."""
+    """Return the next commands: an audit, and the difference of the first two items that have intervals.
+
+    Of categories they stand side by side.
+    """
     if "query" in found.table.columns:
         return ["--across"] * found.table["item"].is_duplicated().any() + ["--out board.html"]
     if found.table.height < 2:
