@@ -50,6 +50,10 @@ def test_the_bayes_risk_is_the_best_of_all_orders(m, count, seed):
     assert found.upper == pytest.approx(best, abs=1e-12)
 
 
+def test_a_tie_obeys_no_preference():
+    assert WholeOrder().value(np.zeros(2), np.array([[0.0, 1.0], [0.0, 0.0]])) == 1
+
+
 def test_a_graph_without_cycle_has_an_order_and_a_cycle_has_none():
     edges = np.array([[0.0, 1, 1], [0, 0, 1], [0, 0, 0]])
     assert WholeOrder().bayes_risk(edges[None]).upper == 0
