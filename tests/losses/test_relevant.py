@@ -69,7 +69,7 @@ queries = st.integers(1, 6).flatmap(
 def at_a_tie(law):  # type: ignore[no-untyped-def]
     """Try each measure with its cutoff within three tied items, of which two are relevant."""
     for name in ALL:
-        law = example(([2, 1, 1, 1, 0], [0, 1, 1, 0, 1]), 2, name)(law)
+        law = example(([2, 1, 1, 1, 0], [0, 1, 1, 0, 1]), 3, name)(law)
     return law
 
 

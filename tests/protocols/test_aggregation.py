@@ -58,6 +58,17 @@ def test_values_are_those_of_the_aggregators_on_the_draw():
             assert losses["rmse", "design"][p] == pytest.approx(rmse(scores, truth), abs=1e-8)
 
 
+def test_a_population_has_the_order_that_is_asked_for():
+    orders = {}
+    for target in ("scores", "borda"):
+        found = AggregationTrial(law="intransitive", cycle=3, populations=20, target=target).prepare(None, 7).arrays
+        orders[target] = found["populations.orders"]
+    scores, wins = (found[f"populations.{name}"] for name in ("scores", "wins"))
+    for order, value in ((orders["scores"], scores), (orders["borda"], wins.sum(axis=2))):
+        assert np.all(np.diff(np.take_along_axis(value, order, axis=1)) <= 0)
+    assert not np.array_equal(*orders.values())
+
+
 def test_ballots_and_what_they_imply():
     protocol = AggregationTrial(law="plackett-luce", items=6, populations=3, length=4)
     prepared = protocol.prepare(None, 7)

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import gammaln
+from scipy.stats import kendalltau
 
 import rankbench
 from rankbench.errors import InputError, SpecError
@@ -64,6 +65,17 @@ def test_uniform_ballots_lose_the_logarithm_of_those_who_are_left():
     whole = gammaln(lengths + 1).sum() / (lengths - 1).sum()
     assert found["next-place"] == pytest.approx(whole, abs=0.03)  # a fold has nearly as many of each length
     assert found["kendall-tau"] == 0
+
+
+def test_the_correlation_is_the_mean_of_kendalls_over_ballots_of_any_length():
+    protocol = HeldOutBallots()
+    prepared = protocol.prepare(Ballots(), 3)
+    trial = protocol._trial(prepared, BlockKey("p", "d", prepared.scaled(1), 0, 3))
+    scores, cast = np.random.default_rng(1).normal(size=8), trial.weights[-1]
+    ballots = [row[row >= 0] for row in trial.rows]
+    assert {len(ballot) for ballot in ballots} == {3, 4, 5, 6}
+    each = [kendalltau(-np.arange(len(ballot)), scores[ballot]).statistic for ballot in ballots]
+    assert trial.tau(scores, cast) == pytest.approx(np.average(each, weights=cast), abs=1e-12)
 
 
 @pytest.mark.parametrize("folds", ["ballot", "query", "time"])
