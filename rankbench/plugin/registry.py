@@ -215,9 +215,9 @@ class Registry:
             missing = ", ".join(sorted(found.__abstractmethods__))
             raise PluginError(f"{where} does not implement {missing}")
         if origin.distribution != OURSELVES:
-            found.model_rebuild()  # else parameters are looked at when they are used
-        if defect := found.defect():
-            raise PluginError(f"{where}: {defect}")
+            found.model_rebuild()  # else parameters are looked at when they are used, and defects when one is made
+            if defect := found.defect():
+                raise PluginError(f"{where}: {defect}")
         self._put(kind, name, found, origin)
         self._origins[id(found)] = origin
         return name
