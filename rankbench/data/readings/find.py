@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rankbench.core.text import listed
-from rankbench.data.readings.formats import fitting, known_formats, named_format
+from rankbench.data.readings.formats import fitting, formats_for, known_formats, named_format
 from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
 from rankbench.data.tables.cells import NUMBER
@@ -167,11 +167,8 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
 def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tuple[str, str]]]:
     """Return a table read by the one format that fits, and nearly fitting formats with the reason against each."""
     found, near = list[tuple[str, ReadTable]](), list[tuple[str, str]]()
-    there = {*raw.schema().names()}
-    for name, entry in known_formats().items():
-        # Rows at a path, or below another header, have other columns.
-        if entry.reading.header == 1 and not entry.reading.rows and not there.issuperset(entry.needs):
-            continue
+    there = raw.schema().names()
+    for name, entry in formats_for(there, nested=raw.nested is not None, headed=raw.headed is not None).items():
         try:
             table = _rows_of(raw, entry.reading)
         except InputError:  # there are no rows at its path

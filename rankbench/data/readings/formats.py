@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -151,7 +152,32 @@ class KnownFormat(Record):
 
 def known_formats() -> dict[str, KnownFormat]:
     """Return all formats by name, plugins' too; a broken file hides no other."""
-    loaded = {name: _loaded(path) for name, path in manager.format_files().items()}
+    return _whole(manager.format_files())
+
+
+def formats_for(names: Collection[str], *, nested: bool = False, headed: bool = False) -> dict[str, KnownFormat]:
+    """Return the formats by name whose columns are all among some names; the others are not made.
+
+    Parameters
+    ----------
+    names : collection of str
+    nested, headed : bool
+        Take formats, too, whose rows stand at a path in JSON, or below a header of several lines: these have columns
+        of their own.
+    """
+
+    def may_fit(data: Mapping[str, Any]) -> bool:
+        rows, needs = data.get("rows"), data.get("needs")
+        if (nested and rows) or (headed and "header" in data):
+            return True
+        return not rows and isinstance(needs, list) and all(need in there for need in needs)
+
+    there = list(names)
+    return _whole({name: path for name, path in manager.format_files().items() if may_fit(_contents(path))})
+
+
+def _whole(files: Mapping[str, Path]) -> dict[str, KnownFormat]:
+    loaded = {name: _loaded(path) for name, path in files.items()}
     return {name: entry for name, entry in loaded.items() if isinstance(entry, KnownFormat)}
 
 
@@ -159,6 +185,15 @@ def broken_formats() -> str:
     """Return a suffix for questions: " (broken formats: ...)", or "" if none is broken."""
     broken = [name for name, path in manager.format_files().items() if isinstance(_loaded(path), SpecError)]
     return f" (broken formats: {', '.join(broken)}; see `rankbench list formats`)" if broken else ""
+
+
+@cache
+def _contents(path: Path) -> Mapping[str, Any]:
+    """Return what a TOML file holds; nothing of a broken one."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rankbench.core.text import listed
-from rankbench.data.readings.formats import known_formats
+from rankbench.data.readings.formats import formats_for
 from rankbench.data.tables.doubts import refuse_unread_facts, unread_words
 from rankbench.data.tables.kinds import applied, beside_of, complete_shapes, roles_of, table_kinds
 from rankbench.data.tables.schemas import REST
@@ -46,7 +46,7 @@ def are_known(names: Collection[str]) -> bool:
     for kind in kinds:
         if complete_shapes(names_by_role(names, roles_of(kind)), [kind]):
             return True
-    return any(set(entry.needs) <= set(names) for entry in known_formats().values() if not entry.reading.rows)
+    return bool(formats_for(names))
 
 
 def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> tuple[TableKind, Reading] | None:
