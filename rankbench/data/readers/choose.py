@@ -292,10 +292,11 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
         if by_name and not name.endswith(_SHARED):
             return by_name[0]()
         first = head(path, _HEAD)
+        if by_name and by_name[0].sniff(path, first):
+            return by_name[0]()
         by_content = [cls for cls in classes if cls.sniff(path, first)]
         # Nothing without a colon is LETOR, whose errors would name a wrong cause.
-        usual = by_name and (name.endswith(".csv") or b":" in first)
-        if by_name and (by_name[0] in by_content or (usual and not by_content)):
+        if by_name and not by_content and (name.endswith(".csv") or b":" in first):
             return by_name[0]()
     if by_content:
         return by_content[0]()
