@@ -41,7 +41,7 @@ from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.aggregator_calls import scores_of_each
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components, strongly_connected
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.resamples import Resamples
 from rankbench.kernels import Kernel
@@ -81,7 +81,7 @@ class PenalizedAggregator(ControlledAggregator):
 
     def scales(self, counts: PairCounts) -> Scales:
         """Return the connected components; without a penalty the strongly connected ones."""
-        return strongly_connected(counts) if self.unpenalized() else connected_components(counts)
+        return counts.strongly_connected if self.unpenalized() else counts.connected
 
     def unpenalized(self) -> bool:
         """Return whether there is no penalty."""
@@ -212,7 +212,7 @@ class BradleyTerry(PenalizedAggregator):
             Without a penalty: there is no maximum on one scale.
         """
         counts = PairCounts.from_comparisons(comparisons, m)
-        if len(self.scales(counts)) > len(connected_components(counts)):
+        if len(self.scales(counts).sizes) > len(counts.connected.sizes):
             raise ContenderDiverged(
                 "Bradley-Terry without a ridge: items that never won, or never lost, against the rest are infinitely "
                 "far away; a ridge gives them a place"

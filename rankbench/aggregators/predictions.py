@@ -10,7 +10,6 @@ from pydantic import Field
 from rankbench.core.component import JudgmentKind
 from rankbench.errors import SpecError
 from rankbench.interfaces.covariate_aggregator import PREDICTION, ControlledFit, CovariateAggregator, CovariateVotes
-from rankbench.interfaces.pair_counts import connected_components
 
 
 class Predictions(CovariateAggregator):
@@ -50,5 +49,5 @@ class Predictions(CovariateAggregator):
         """Return scores of 0, and the effect 1 of the log-odds."""
         if len(votes.covariates.names) > 1:
             raise SpecError(f"the log has {len(votes.covariates.names)} predictions: write predictions:column=NAME")
-        scales = connected_components(votes.counts())
+        scales = votes.counts().connected
         return ControlledFit(np.zeros(votes.m), np.ones(1), scales, np.zeros(0), 0.0, 0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankbench.core.component import Property
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import CountAggregator, OrderAggregator
-from rankbench.interfaces.pair_counts import PairCounts, strongly_connected
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Orders
 
 LEVEL = 1e-12
@@ -107,8 +107,8 @@ class GraphRelevance(CountAggregator):
         lead = forward - backward
         lead[np.abs(lead) <= LEVEL * (forward + backward)] = 0.0
         ahead, behind = np.maximum(lead, 0.0), np.maximum(-lead, 0.0)
-        cycles = strongly_connected(replace(counts, forward=ahead, backward=behind, ties=np.zeros_like(lead)))
-        nodes, node = len(cycles), cycles.scale_of
+        cycles = replace(counts, forward=ahead, backward=behind, ties=np.zeros_like(lead)).strongly_connected
+        nodes, node = len(cycles.sizes), cycles.scale_of
         above = np.concatenate([counts.low[ahead > 0], counts.high[behind > 0]])
         below = np.concatenate([counts.high[ahead > 0], counts.low[behind > 0]])
         between = node[above] != node[below]

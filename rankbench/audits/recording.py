@@ -17,7 +17,7 @@ from rankbench.descriptions.suspicions import Findings, lookalikes, mirrored_vot
 from rankbench.errors import ContenderDiverged, InputError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.logs.opened import OpenedLog
 from rankbench.ranking.aggregate import Aggregation, aggregate
 from rankbench.ranking.covariates import offered_controls
@@ -180,7 +180,7 @@ def exposure(board: VoteBoard) -> Probe:
     whole = slice(None) if votes.rest is None else ~votes.rest
     rows = np.bincount(np.concatenate([votes.winners[whole], votes.losers[whole]]), minlength=counts.m)
     opponents = np.bincount(np.concatenate([counts.low, counts.high])[np.tile(weight > 0, 2)], minlength=counts.m)
-    groups, crossing = connected_components(counts), bridges(counts)
+    groups, crossing = len(counts.connected.sizes), bridges(counts)
     few = np.flatnonzero(rows < FEW)
     few = few[np.argsort(rows[few], kind="stable")]
     pairs = [f"{counts.items[counts.low[e]]} and {counts.items[counts.high[e]]}" for e in crossing]
@@ -189,16 +189,16 @@ def exposure(board: VoteBoard) -> Probe:
         {"item": [counts.items[i] for i in order], "votes": rows[order], "opponents": opponents[order]}
     )
     scarce = f" ({listed([counts.items[i] for i in few], _SHOWN)})" if len(few) else ""
-    connected = "all items" if len(groups) == 1 else f"{len(groups):,} groups of items, not one with another"
+    connected = "all items" if groups == 1 else f"{groups:,} groups of items, not one with another"
     alone = f"one pair alone connects groups: {first_of(pairs, _SHOWN)}" if pairs else "no group hangs on one pair"
     amounts = f"{rows.min():,} to {count_text(int(rows.max()), 'vote')} an item; {len(few):,} below {FEW}{scarce}"
     answer = f"{amounts}; comparisons connect {connected}; {alone}"
     facts = {
         "least": int(rows.min()), "most": int(rows.max()), "few": [counts.items[i] for i in few],
-        "components": len(groups), "bridges": len(crossing),
+        "components": groups, "bridges": len(crossing),
     }  # fmt: skip
     faults = [f"{count_text(len(few), 'item')} below {FEW} votes"] * (len(few) > 0)
-    faults += [f"{len(groups):,} groups of items, not one with another"] * (len(groups) > 1)
+    faults += [f"{groups:,} groups of items, not one with another"] * (groups > 1)
     faults += [alone] * bool(pairs)
     question, acts = "Is each item judged often, against several others?", option("min_votes", FEW) * (len(few) > 0)
     return Probe("exposure", question, answer, facts=facts, table=table, finding="; ".join(faults), acts=acts)
@@ -216,7 +216,7 @@ def bridges(counts: PairCounts) -> NDArray[np.int64]:
 
     m, low, high = counts.m, counts.low, counts.high
     graph = coo_array((np.ones(len(low)), (low, high)), shape=(m, m)).tocsr()
-    groups = connected_components(counts)
+    groups = counts.connected
     parent, order = np.full(m, -1), []
     for root in groups.first:
         reached, before = breadth_first_order(graph, int(root), directed=False)

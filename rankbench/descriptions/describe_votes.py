@@ -17,7 +17,7 @@ from rankbench.descriptions.suspicions import Findings, count_and_first, lookali
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.logs.count_log import count_frame
 from rankbench.logs.votes import refuse_counts
 from rankbench.plugin import manager
@@ -239,7 +239,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
     counts = count_frame(table).counts
     sizes = votes.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
     components, scales = (
-        sorted(found(counts).sizes.tolist(), reverse=True) for found in (connected_components, strongly_connected)
+        sorted(found.sizes.tolist(), reverse=True) for found in (counts.connected, counts.strongly_connected)
     )
     weight = (seen["lightest"], seen["heaviest"]) if "weight" in schema else None
     if weight is not None and "points" in schema and max(abs(each - 1) for each in weight) < _ROUNDED:

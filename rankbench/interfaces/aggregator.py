@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.component import Component, JudgmentKind, StructureKind
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales
 from rankbench.interfaces.queries import Comparisons, Orders, implied_comparisons
 from rankbench.interfaces.resamples import Resamples
 from rankbench.kernels import Kernel
@@ -200,7 +200,7 @@ class CountAggregator(ComparisonAggregator):
 
     def scales(self, counts: PairCounts) -> Scales:
         """Return the scales of `from_counts`: the connected components of the comparisons."""
-        return connected_components(counts)
+        return counts.connected
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores of at least one comparison of a query by `from_counts`, shape (m,)."""

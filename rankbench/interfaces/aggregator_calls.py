@@ -18,7 +18,7 @@ from rankbench.interfaces.aggregator import (
     finite_scores,
 )
 from rankbench.interfaces.click_aggregator import SelectionAggregator
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales
 from rankbench.interfaces.queries import Comparisons, Orders, Selections
 from rankbench.interfaces.resamples import Resamples
 
@@ -127,7 +127,7 @@ def label_structure(aggregator: Aggregator, labels: NDArray[np.float64]) -> NDAr
 
 def scales_of(aggregator: Aggregator, counts: PairCounts) -> Scales:
     """Return which items an aggregator puts on one scale."""
-    return aggregator.scales(counts) if isinstance(aggregator, CountAggregator) else connected_components(counts)
+    return aggregator.scales(counts) if isinstance(aggregator, CountAggregator) else counts.connected
 
 
 def covariance_of(

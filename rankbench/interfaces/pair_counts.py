@@ -149,8 +149,34 @@ class PairCounts:
 
     @cached_property
     def connected(self) -> Scales:
-        """The connected components of the graph of compared items: see `connected_components`."""
+        """The connected components of the graph of compared items.
+
+        Nothing in the log says how items of different components relate.
+        """
         return _components(self, self.forward, self.backward, False)
+
+    @cached_property
+    def strongly_connected(self) -> Scales:
+        """The strongly connected components of the graph of "beat, or tied with".
+
+        They are what plain maximum likelihood can put on one scale ([F57]_): between two of
+        them every judgment went the same way, so that the likelihood rises as they are moved
+        apart, for ever. An item that never wins is one by itself, below everybody.
+        """
+        forward, backward = self.wins()
+        # Most often the pairs in which each has won connect everything already.
+        quick = _components(self, forward, backward, True)
+        if len(quick.sizes) == 1:
+            return quick
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        low = self.low
+        there, back = forward > 0, backward > 0
+        i = np.concatenate([low[there], self.high[back]])
+        j = np.concatenate([self.high[there], low[back]])
+        graph = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(self.m, self.m))
+        return _scales(connected_components(graph.tocsr(), directed=True, connection="strong")[1])
 
     @property
     def low(self) -> NDArray[np.int32]:
@@ -277,9 +303,6 @@ class Scales:
     scale_of: NDArray[np.int32]
     sizes: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.sizes)
-
     @cached_property
     def first(self) -> NDArray[np.int64]:
         """First item of each scale, shape (S,)."""
@@ -287,16 +310,8 @@ class Scales:
 
     def cuts(self, whole: Scales) -> bool:
         """Return whether some scale of another partition of the same items is on several of these."""
-        pairs = np.unique(whole.scale_of.astype(np.int64) * len(self) + self.scale_of)
-        return len(pairs) > len(whole)
-
-    def centered(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return scores, shape (..., m), that sum to zero on every scale."""
-        if len(self) == 1:
-            return np.asarray(scores - scores.mean(axis=-1, keepdims=True), np.float64)
-        rows = scores.reshape(-1, scores.shape[-1])
-        means = np.stack([np.bincount(self.scale_of, row, len(self)) for row in rows]) / self.sizes
-        return (rows - means[:, self.scale_of]).reshape(scores.shape)
+        pairs = np.unique(whole.scale_of.astype(np.int64) * len(self.sizes) + self.scale_of)
+        return len(pairs) > len(whole.sizes)
 
 
 def _scales(labels: NDArray[np.int64]) -> Scales:
@@ -320,39 +335,8 @@ def _components(
     return _scales(root)
 
 
-def connected_components(counts: PairCounts) -> Scales:
-    """Return the connected components of the graph of compared items.
-
-    Nothing in the log says how items of different components relate.
-    """
-    return counts.connected
-
-
-def strongly_connected(counts: PairCounts) -> Scales:
-    """Return the strongly connected components of the graph of "beat, or tied with".
-
-    They are what plain maximum likelihood can put on one scale ([F57]_): between two of
-    them every judgment went the same way, so that the likelihood rises as they are moved
-    apart, for ever. An item that never wins is one by itself, below everybody.
-    """
-    forward, backward = counts.wins()
-    # Most often the pairs in which each has won connect everything already.
-    quick = _components(counts, forward, backward, True)
-    if len(quick) == 1:
-        return quick
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    low = counts.low
-    there, back = forward > 0, backward > 0
-    i = np.concatenate([low[there], counts.high[back]])
-    j = np.concatenate([counts.high[there], low[back]])
-    graph = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(counts.m, counts.m))
-    return _scales(connected_components(graph.tocsr(), directed=True, connection="strong")[1])
-
-
 def within(counts: PairCounts, scales: Scales, ridge: float) -> PairCounts:
     """Return the counts for a fit: all with a ridge, else counts of pairs within scales."""
-    if ridge > 0 or len(scales) == 1:
+    if ridge > 0 or len(scales.sizes) == 1:
         return counts
     return counts.select(scales.scale_of[counts.low] == scales.scale_of[counts.high])

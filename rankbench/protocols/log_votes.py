@@ -22,7 +22,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import PREDICTION, sees_covariates
 from rankbench.interfaces.dataset import Dataset, cached_load
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import check_implied, implied_comparisons
 from rankbench.logs.votes import Votes, all_ones, coded_votes, load_votes, numbered_groups
@@ -255,7 +255,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
             f"Predictions are in {listed(named)}: chances that an item wins a decisive vote. rankbench fits no link "
             "to them, and judges their log loss as they are."
         )
-    scales = len(connected_components(votes.counts()))
+    scales = len(votes.counts().connected.sizes)
     if scales > 1:
         notes.append(
             f"{scales} groups of items were never compared with one another. Scores of different groups stand on "

@@ -19,7 +19,7 @@ from rankbench.interfaces.covariate_aggregator import (
     CovariateVotes,
     sees_covariates,
 )
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.logs.votes import Votes
 from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
@@ -51,7 +51,7 @@ def scores_of_counts(
     """
     lent = counts if is_ours(aggregator) else disposable_judgments(counts)
     if type(aggregator).scales is not CountAggregator.scales:
-        own, whole = len(aggregator.scales(lent)), len(connected_components(counts))
+        own, whole = len(aggregator.scales(lent).sizes), len(counts.connected.sizes)
         if own > whole:
             raise ContenderDiverged(
                 f"its scores stand on {own:,} scales of the {when}, more than its connected components ({whole:,}): "
@@ -69,7 +69,7 @@ def fit_with_covariates(aggregator: CovariateAggregator, votes: CovariateVotes, 
         There is no finite fit, or scores stand on more scales than the votes themselves.
     """
     fit = aggregator.fit_controlled(votes)
-    if len(fit.scales) > len(connected_components(votes.counts())):
+    if len(fit.scales.sizes) > len(votes.counts().connected.sizes):
         raise ContenderDiverged(f"its scores stand on more scales than the {when}; give it a ridge")
     return fit
 

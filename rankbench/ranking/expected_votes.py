@@ -97,7 +97,7 @@ def refit_spread(
         except (ContenderDiverged, InputError):
             continue
         total += float(off @ inverse @ off)
-        differences += len(off) - len(scales)
+        differences += len(off) - len(scales.sizes)
     return total, differences
 
 

@@ -25,7 +25,7 @@ from rankbench.core.text import listed
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.interfaces.pair_counts import ClusterCounts, connected_components
+from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.logs.votes import Votes
 from rankbench.plugin.manager import get
@@ -363,7 +363,7 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     by_judge = votes.clusters(votes.judges)
     units = units_of_counts(by_judge, split=votes.rest is not None)
     spread, single = _spreads(votes, (votes.winners, votes.losers), by_judge)
-    known, scales = has_interval(units), connected_components(by_judge.counts).scale_of.astype(np.int64)
+    known, scales = has_interval(units), by_judge.counts.connected.scale_of.astype(np.int64)
     reference = reference_items(spread, scales, known)
     spread, single = (relative_covariance(one, scales, reference) for one in (spread, single))
     worth = of_changes = _ratio(np.diag(spread), np.diag(single), known)

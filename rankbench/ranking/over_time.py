@@ -17,7 +17,6 @@ from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.reading import with_told
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
 from rankbench.logs.open import Log, open_log
@@ -336,7 +335,7 @@ def _notes(
         f"changes are from {then} to {names[-1]}, relative to the mean of the items that had a score at both. "
         "The intervals of all items hold together at 95%",
     ]
-    scales = len(connected_components(votes.counts()))
+    scales = len(votes.counts().connected.sizes)
     if scales > 1:
         notes.append(
             f"no comparison joins the {scales} connected components: the prior alone determines score differences "

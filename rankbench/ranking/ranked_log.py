@@ -17,7 +17,7 @@ from rankbench.errors import ContenderDiverged, InputError, SpecError, option
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator, WithErrorDraws, WithProfile
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
 from rankbench.interfaces.metric import ESTIMATED
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.resamples import draws_of, resamples_of
 from rankbench.logs.votes import Votes
 from rankbench.ranking.rank_ranges import reference_items, relative_covariance
@@ -306,7 +306,7 @@ class CountedVotes(RankedLog):
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return notes for readers of the scores."""
-        own, connected = len(scales_of(aggregator, self.counts)), len(connected_components(self.counts))
+        own, connected = len(scales_of(aggregator, self.counts).sizes), len(self.counts.connected.sizes)
         estimated = estimated_items(aggregator, self.counts)
         remarks = [ESTIMATED.sentence.format(value=estimated)] if estimated else []
         if own <= connected:
@@ -392,7 +392,7 @@ class OrderedVotes(RefittedLog):
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
-        return connected_components(self.votes.counts()).scale_of.astype(np.int64)
+        return self.votes.counts().connected.scale_of.astype(np.int64)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return notes for readers of the scores."""

@@ -111,7 +111,7 @@ def test_an_item_that_never_wins_is_a_scale_of_its_own() -> None:
     assert fit.scales.scale_of.tolist() == [0, 0, 1]
     assert fit.scores[2] == 0
     with_ridge = fit_bradley_terry(counts, ridge=1.0)
-    assert len(with_ridge.scales) == 1
+    assert len(with_ridge.scales.sizes) == 1
     assert with_ridge.scores[2] < with_ridge.scores[:2].min()
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood import covariance, elimination, laplacian_system
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.logs.count import count_pairs
 from rankbench.logs.partial_counts import count_clusters
 
@@ -48,12 +48,12 @@ def laplacian(counts: PairCounts, edge: NDArray[np.float64]) -> NDArray[np.float
 def test_resistances_and_solutions_are_those_of_the_dense_matrix(seed: int, m: int, n: int, ridge: float) -> None:
     counts = sparse(seed, m, n)
     edge = np.random.default_rng(seed).lognormal(0, 3, len(counts))
-    graph = Laplacian(counts.starts, counts.high, ridge, connected_components(counts))
+    graph = Laplacian(counts.starts, counts.high, ridge, counts.connected)
     inverse = np.linalg.pinv(laplacian(counts, edge) + ridge * np.eye(m), rcond=1e-14, hermitian=True)
     own = np.diag(inverse)
     expected = own[counts.low] + own[counts.high] - 2 * inverse[counts.low, counts.high]
     np.testing.assert_allclose(graph.resistances(edge), expected, rtol=1e-6)
-    sides = graph.scales.centered(np.random.default_rng(seed).normal(size=(3, m)))
+    sides = graph.balanced(np.random.default_rng(seed).normal(size=(3, m)))
     np.testing.assert_allclose(
         graph._eliminating(edge)(sides), sides @ inverse, rtol=1e-6, atol=1e-8 * np.abs(inverse).max()
     )
@@ -65,7 +65,7 @@ def test_elimination_takes_no_time_that_grows_with_the_square_of_a_star_or_a_cha
     leaves = np.arange(1, m)
     for other in (np.zeros(m - 1, np.int64), leaves - 1):
         counts = count_pairs(leaves, other, m=m)
-        graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+        graph = Laplacian(counts.starts, counts.high, 0.0, counts.connected)
         np.testing.assert_allclose(graph.resistances(np.full(m - 1, 0.25)), 4.0)
 
 
@@ -93,7 +93,7 @@ def test_a_core_of_estimates_moves_scores_by_little() -> None:
     assert (found != exact).any()
     places = np.argsort(np.argsort([found, exact], axis=1), axis=1)
     assert np.corrcoef(places)[0, 1] > 0.99
-    assert connected_components(counts).sizes.tolist() == FIRTH.scales(counts).sizes.tolist()
+    assert counts.connected.sizes.tolist() == FIRTH.scales(counts).sizes.tolist()
 
 
 @pytest.mark.parametrize("method", [FIRTH, BradleyTerry(), BradleyTerry(penalty="none")])

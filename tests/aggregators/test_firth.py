@@ -191,5 +191,5 @@ def test_what_is_estimated_of_many_items_is_said(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("rankbench.aggregators.likelihood.elimination.MOST_NEIGHBORS", 2)
     (note,) = CountedVotes(counts).notes(method)
     assert note.startswith("shares of pairs in Firth's penalty are exact but for pairs of the 8 items")
-    assert len(method.scales(counts)) == 1
+    assert len(method.scales(counts).sizes) == 1
     assert CountedVotes(counts).notes(BradleyTerry()) == []

@@ -17,7 +17,7 @@ from test_rules import board_of
 import rankbench
 from rankbench.audits import recording
 from rankbench.descriptions.describe import describe
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 
 
@@ -116,8 +116,8 @@ def test_bridges_are_pairs_without_which_more_groups_are_left(seed: int) -> None
     second = (first + rng.integers(1, 12, 13)) % 12
     said = Comparisons(np.array([0, 13]), first.astype(np.int32), second.astype(np.int32), np.ones(13))
     counts = PairCounts.from_comparisons(said, 12)
-    whole, every = len(connected_components(counts)), np.arange(len(counts))
-    expected = [e for e in every if len(connected_components(counts.select(every != e))) > whole]
+    whole, every = len(counts.connected.sizes), np.arange(len(counts))
+    expected = [e for e in every if len(counts.select(every != e).connected.sizes) > whole]
     assert recording.bridges(counts).tolist() == expected
 
 

@@ -13,7 +13,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces import resamples
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.aggregator_calls import replicates_of
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, strongly_connected
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales
 from rankbench.interfaces.resamples import draws_of, resamples_of
 from rankbench.logs.count import count_pairs
 from rankbench.logs.partial_counts import count_clusters
@@ -135,7 +135,7 @@ def test_refits_are_fits_of_what_was_added_up(ridge: float) -> None:
     judges = rng.integers(0, 8, n)[kept]
     data = count_clusters(winners[kept], losers[kept], judges, weights=rng.random(kept.sum()) + 0.5, m=10)
     fit = fit_bradley_terry(data.counts, ridge=ridge)
-    assert len(fit.scales) == (1 if ridge else 2)
+    assert len(fit.scales.sizes) == (1 if ridge else 2)
     drawn = resamples_of(data, 10, 1)
     found = refitted(fit, drawn)
     for row, counts in zip(found, drawn, strict=True):
@@ -173,7 +173,7 @@ class Likelihood(CountAggregator):
         return fit_bradley_terry(counts).scores
 
     def scales(self, counts: PairCounts) -> Scales:
-        return strongly_connected(counts)
+        return counts.strongly_connected
 
 
 class Plain(CountAggregator):
@@ -215,4 +215,4 @@ def test_bradley_terry_with_a_ridge_keeps_resamples_in_which_items_fall_apart(mo
     assert not len(few.cells)
     assert np.isfinite(BradleyTerry(ridge=1.0).replicates(np.zeros(3), few)).all()
     without = np.isnan(BradleyTerry(ridge=0.0).replicates(np.zeros(3), few)).all(axis=1)
-    np.testing.assert_array_equal(without, [len(strongly_connected(one)) > 1 for one in few])
+    np.testing.assert_array_equal(without, [len(one.strongly_connected.sizes) > 1 for one in few])

@@ -25,7 +25,6 @@ from rankbench.core import system as resources
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, BlockKey
-from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.logs.open import log_file
 from rankbench.protocols.items import Items
@@ -64,7 +63,7 @@ def naive(frame: pl.DataFrame, scores: NDArray[np.float64]) -> NDArray[np.float6
     rows = np.zeros((len(frame), M))
     rows[np.arange(len(frame)), winners], rows[np.arange(len(frame)), losers] = 1, -1
     p = expit(rows @ scores)
-    half = pseudo_votes(loaded.counts, PairFit(scores, connected_components(loaded.counts), 0.0))[0]
+    half = pseudo_votes(loaded.counts, PairFit(scores, loaded.counts.connected, 0.0))[0]
     pairs = np.zeros((len(half), M))
     pairs[np.arange(len(half)), loaded.counts.low], pairs[np.arange(len(half)), loaded.counts.high] = 1, -1
     chance = expit(pairs @ scores)

@@ -168,7 +168,7 @@ def test_resamples_without_a_maximum_have_no_scores_where_outcomes_are_drawn(mon
 def test_scales_of_the_fit_stay_apart() -> None:
     counts = count_pairs([0, 1, 0, 1, 2, 3, 2, 3, 0], [1, 0, 1, 0, 3, 2, 3, 2, 3])
     fit = fit_bradley_terry(counts)
-    assert len(fit.scales) == 2
+    assert len(fit.scales.sizes) == 2
     draws = refitted(fit, resamples_of(counts, 100, 0))
     held = draws[~np.isnan(draws).any(axis=1)]
     np.testing.assert_allclose(held[:, :2].sum(axis=1), 0, atol=1e-9)

@@ -15,7 +15,7 @@ from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRa
 from rankbench.aggregators.rates import Kemeny, WinRate
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import LARGEST_SCORE, ComparisonAggregator
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.logs.votes import Votes
 from rankbench.ranking.aggregate import aggregate
 from rankbench.ranking.rank import rank
@@ -89,7 +89,7 @@ def test_what_was_never_compared_is_never_told_apart() -> None:
     votes = log([0] * 40 + [2] * 40, [1] * 40 + [3] * 40, 4)
     found = rank_items(votes, BradleyTerry(), replicates=100)
     assert found.scales.tolist() == [0, 0, 1, 1]
-    assert (connected_components(votes.counts()).scale_of == found.scales).all()
+    assert (votes.counts().connected.scale_of == found.scales).all()
     assert found.low.tolist() == [1, 2, 1, 2]
     assert found.high.tolist() == [3, 4, 3, 4]
 

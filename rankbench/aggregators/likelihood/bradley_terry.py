@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.likelihood.laplacian_system import PATIENCE, Laplacian
 from rankbench.core.system import in_two_threads
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.interfaces.pair_counts import PairCounts, Scales, connected_components, strongly_connected, within
+from rankbench.interfaces.pair_counts import PairCounts, Scales, within
 from rankbench.interfaces.resamples import Resamples
 
 _SHARE = 2 / 3
@@ -154,7 +154,6 @@ def fit_bradley_terry(
     ridge: float = 0.0,
     start: NDArray[np.float64] | None = None,
     tolerance: float = 1e-6,
-    graph: Laplacian | None = None,
 ) -> PairFit:
     r"""Maximize the Bradley-Terry likelihood [BT52]_ of counted judgments, perhaps with a ridge; ties are half wins.
 
@@ -186,8 +185,6 @@ def fit_bradley_terry(
         errors below 1e-10 where several steps were taken. A `start` so near that the first step is the last one
         leaves an error of up to that step: systems are solved the more tightly, the nearer the
         maximum is beside the start.
-    graph : Laplacian, optional
-        Of these pairs, where several fits share one.
 
     Raises
     ------
@@ -196,8 +193,38 @@ def fit_bradley_terry(
     ContenderDiverged
         Rounding keeps the steps above the tolerance: scores of a scale that lie hundreds apart.
     """
-    if not len(counts):
+    if not len(counts.high):
         raise InputError("there are no comparisons to fit")
+    scales = counts.connected if ridge > 0 else counts.strongly_connected
+    inside = within(counts, scales, ridge)
+    rows = fast_rows(inside.starts, inside.high)
+    graph = Laplacian(rows.starts, rows.high, ridge, scales)
+    fit, judged = fit_wins(rows, graph, *inside.wins(), start, tolerance)
+    if ridge > 0:
+        check_ridge(ridge, fit.scores, judged, lambda: len(counts.strongly_connected.sizes) > len(scales.sizes))
+    return fit
+
+
+def fit_wins(
+    rows: PaddedRows,
+    graph: Laplacian,
+    forward: NDArray[np.float64],
+    backward: NDArray[np.float64],
+    start: NDArray[np.float64] | None,
+    tolerance: float,
+) -> tuple[PairFit, float]:
+    """Return a fit to wins of pairs within scales, and the largest weight of an item's judgments.
+
+    Parameters
+    ----------
+    rows : PaddedRows
+    graph : Laplacian
+        Of these rows; several fits may share it.
+    forward, backward : ndarray of float64, shape (P,)
+        Weight of the judgments that `low` won, and that `high` won, of each given pair.
+    start, tolerance
+        See `fit_bradley_terry`, which raises as this does.
+    """
     from rankbench.aggregators.kernels.likelihood import (
         AT_MAXIMUM,
         NEEDS_SOLUTION,
@@ -207,19 +234,14 @@ def fit_bradley_terry(
         newton,
     )
 
-    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
-    inside = within(counts, scales, ridge)
-    forward, backward = inside.wins()
-    won, lost = np.zeros(counts.m), np.zeros(counts.m)
-    item_sums(inside.starts, inside.high, forward, backward, won, lost)
-    rows = fast_rows(inside.starts, inside.high)
+    m, ridge, scales = graph.m, graph.ridge, graph.scales
+    won, lost = np.zeros(m), np.zeros(m)
+    item_sums(*(rows.given or (rows.starts, rows.high)), forward, backward, won, lost)
     judged = rows.judged(forward, backward)
-    if graph is None or rows.given is not None or len(graph.high) != len(rows.high):
-        graph = Laplacian(rows.starts, rows.high, ridge, scales)
     first = np.clip(np.log((won + 0.5) / (lost + 0.5)), -30, 30) if start is None else np.array(start, np.float64)
-    scores = scales.centered(first)
-    gradient, step, curvature = np.empty(counts.m), np.empty(counts.m), np.empty(len(judged))
-    work = np.empty(NEWTON_WORK * counts.m + len(judged))
+    scores = graph.balanced(first)
+    gradient, step, curvature = np.empty(m), np.empty(m), np.empty(len(judged))
+    work = np.empty(NEWTON_WORK * m + len(judged))
     sizes, patience, solved, taken = scales.sizes.astype(np.float64), PATIENCE, False, 0
     while True:
         status, change, steps = newton(
@@ -238,9 +260,7 @@ def fit_bradley_terry(
             if status in (UNFINISHED, NEEDS_SOLUTION)
             else f"Bradley-Terry: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
         )
-    if ridge > 0:
-        check_ridge(ridge, scores, float((won + lost).max()), lambda: len(strongly_connected(counts)) > len(scales))
-    return PairFit(scales.centered(scores), scales, ridge, iterations=taken)
+    return PairFit(graph.balanced(scores), scales, ridge, iterations=taken), float((won + lost).max())
 
 
 def refitted(

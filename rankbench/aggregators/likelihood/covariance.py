@@ -29,7 +29,7 @@ from rankbench.aggregators.likelihood.davidson_firth import tie_chances
 from rankbench.aggregators.likelihood.laplacian_system import TOGETHER, Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class ScoreContributions:
         """
         found = graph.inverse(judged * self.bend)
         if graph.ridge == 0:
-            found = np.ascontiguousarray(graph.scales.centered(graph.scales.centered(found).T))
+            found = np.ascontiguousarray(graph.balanced(graph.balanced(found).T))
         if not self.more:
             return found
         cross = graph.item_sums(judged * self.cross)
@@ -256,7 +256,7 @@ def sandwich_draws(
         random_sides(kept.starts, kept.high, squares[inside], first + (seed << 20), sides)
         if clustered is not None:
             sides += clustered @ rng.choice([-1.0, 1.0], size=(clustered.shape[1], 2 * TOGETHER))
-        yield solve(graph.scales.centered(sides.T) if graph.ridge == 0 else np.ascontiguousarray(sides.T))
+        yield solve(graph.balanced(sides.T) if graph.ridge == 0 else np.ascontiguousarray(sides.T))
 
 
 def _reduced_votes(
@@ -323,7 +323,7 @@ def inverse_information(counts: PairCounts, scores: NDArray[np.float64], ridge: 
     linked += linked.T
     own = linked.sum(axis=0)
     # Scores of a connected component are known but for a constant: ones in its block let the inverse exist.
-    scale = connected_components(counts).scale_of
+    scale = counts.connected.scale_of
     block = (scale[:, None] == scale[None, :]) / np.bincount(scale)[scale]
     inverse: NDArray[np.float64] = np.linalg.inv(np.diag(own + ridge) - linked + max(float(own.mean()), 1.0) * block)
     return inverse

@@ -30,7 +30,6 @@ from rankbench.aggregators.likelihood.vote_rows import SEPARATED, RowSums, VoteR
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.covariate_aggregator import ControlledFit, CovariateVotes
-from rankbench.interfaces.pair_counts import connected_components, strongly_connected
 
 if TYPE_CHECKING:
     from rankbench.aggregators.kernels.covariate_votes import RowFit, RowParts
@@ -106,9 +105,9 @@ def fitted_rows(votes: CovariateVotes, penalties: Penalties, *, ties: bool) -> V
         raise InputError(f"Firth's penalty of {votes.m} items takes too large a matrix (at most {MOST_DENSE} items)")
     counts, pair = votes.numbered()
     penalized = penalties.firth or penalties.ridge > 0
-    scales = connected_components(counts) if penalized else strongly_connected(counts)
+    scales = counts.connected if penalized else counts.strongly_connected
     inside = votes
-    if not penalized and len(scales) > 1:
+    if not penalized and len(scales.sizes) > 1:
         inside = votes.take(scales.scale_of[votes.first] == scales.scale_of[votes.second])
         if not len(inside):
             raise ContenderDiverged("without a penalty no two items are on one scale: one of any two won every time")
@@ -179,7 +178,7 @@ def _climbed(
         beside[-1] = np.log(2 * float(rows.votes.outcomes[:, 2].sum()) / decided)
         ridges[-1] = 0.0
     if start is not None:
-        scores, beside = rows.graph.scales.centered(start.scores), np.concatenate([start.effects, start.extra])
+        scores, beside = rows.graph.balanced(start.scores), np.concatenate([start.effects, start.extra])
     best, before = -np.inf, np.inf
     step, system = (np.zeros(len(scores)), np.zeros(q)), None
     for iteration in range(1, _STEPS + 1):
@@ -206,7 +205,7 @@ def _climbed(
         if change * shorter <= enough or (change <= _CLOSE and change >= before):
             effects, _ = rows.parted(beside)
             extra = beside[len(effects) :]
-            centered = rows.graph.scales.centered(scores)
+            centered = rows.graph.balanced(scores)
             return ControlledFit(centered, effects, rows.graph.scales, extra, change, iteration)
         if change > min(_SHORT, _SHORTER * before):
             system = None

@@ -34,10 +34,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.bradley_terry import PairFit, check_ridge, fit_bradley_terry
+from rankbench.aggregators.likelihood.bradley_terry import PairFit, check_ridge, fast_rows, fit_bradley_terry, fit_wins
 from rankbench.aggregators.likelihood.laplacian_system import DENSE_INVERSE, Laplacian
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected, within
+from rankbench.interfaces.pair_counts import PairCounts, within
 
 _STEPS = 200
 _ROUNDING = 1e-15
@@ -85,22 +85,23 @@ def fit_davidson(
     ContenderDiverged
         Rounding keeps the steps above the tolerance; without a ridge, there is no maximum.
     """
-    if not len(counts):
-        raise InputError("there are no comparisons to fit")
-    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
+    _check(counts)
+    scales = counts.connected if ridge > 0 else counts.strongly_connected
     inside = within(counts, scales, ridge)
     if not inside.ties.any():
         return fit_bradley_terry(counts, ridge=ridge, start=start, tolerance=tolerance)
     if not (inside.forward.any() or inside.backward.any()):
         return PairFit(np.zeros(counts.m), scales, ridge, np.inf)
     problem = _Problem(inside, Laplacian(inside.starts, inside.high, ridge, scales))
-    begin = np.zeros(counts.m) if start is None else scales.centered(start)
+    begin = np.zeros(counts.m) if start is None else problem.graph.balanced(start)
     nu = start_nu if 0 < start_nu < np.inf else 2 * problem.ties / problem.decisive.sum()
     scores, log_nu, iterations = problem.newton(begin, float(np.log(nu)), tolerance)
     if ridge > 0:
         judged = np.bincount(np.append(problem.graph.low, problem.graph.high), np.tile(problem.judged, 2))
-        check_ridge(ridge, scores, float(judged.max()), lambda: len(strongly_connected(inside)) > len(scales))
-    return PairFit(scales.centered(scores), scales, ridge, float(np.exp(log_nu)), iterations)
+        check_ridge(
+            ridge, scores, float(judged.max()), lambda: len(inside.strongly_connected.sizes) > len(scales.sizes)
+        )
+    return PairFit(problem.graph.balanced(scores), scales, ridge, float(np.exp(log_nu)), iterations)
 
 
 def tie_chances(
@@ -223,14 +224,14 @@ def firth_bradley_terry(counts: PairCounts) -> PairFit:
     """
     _check(counts)
     forward, backward = counts.wins()
-    votes = replace(counts, forward=forward, backward=backward, ties=np.zeros(len(counts)))
+    graph, rows = _graph(counts), fast_rows(counts.starts, counts.high)
+    whole = graph if rows.given is None else Laplacian(rows.starts, rows.high, 0.0, graph.scales)
 
     def fit(more: NDArray[np.float64], start: PairFit | None) -> PairFit:
-        padded = replace(votes, forward=forward + more[0], backward=backward + more[1])
-        return fit_bradley_terry(padded, start=None if start is None else start.scores, tolerance=_INNER, graph=graph)
+        begin = None if start is None else start.scores
+        return fit_wins(rows, whole, forward + more[0], backward + more[1], begin, _INNER)[0]
 
-    graph = _graph(counts)
-    first = np.full((2, len(counts)), _even_share(graph) / 2)
+    first = np.full((2, len(counts.high)), _even_share(graph) / 2)
     if graph.m > DENSE_INVERSE:
         first = _half_hats(counts, graph, np.zeros(counts.m))
     found = _in_turns(graph, fit, lambda one: _half_hats(counts, graph, one.scores), first)
@@ -318,17 +319,17 @@ def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: PairFit) -> NDArra
 
 
 def _check(counts: PairCounts) -> None:
-    if not len(counts):
+    if not len(counts.high):
         raise InputError("there are no comparisons to fit")
 
 
 def _graph(counts: PairCounts) -> Laplacian:
-    return Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+    return Laplacian(counts.starts, counts.high, 0.0, counts.connected)
 
 
 def _even_share(graph: Laplacian) -> float:
     """Return the mean of the pairs' hat values, for any scores."""
-    return (graph.m - len(graph.scales)) / len(graph.high)
+    return (graph.m - len(graph.scales.sizes)) / len(graph.high)
 
 
 def _half_hats(counts: PairCounts, graph: Laplacian, scores: NDArray[np.float64]) -> NDArray[np.float64]:

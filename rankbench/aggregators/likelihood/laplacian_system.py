@@ -147,11 +147,16 @@ class Laplacian:
         return solve_dense
 
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do up to rounding.
+        """Return vectors, shape (..., m), that sum to zero on every scale, as gradients and steps do up to rounding.
 
         In omitted directions only the ridge holds: rounding there would be divided by it.
         """
-        return self.scales.centered(vector)
+        scale_of, sizes = self.scales.scale_of, self.scales.sizes
+        if len(sizes) == 1:
+            return np.asarray(vector - vector.mean(axis=-1, keepdims=True), np.float64)
+        rows = vector.reshape(-1, vector.shape[-1])
+        means = np.stack([np.bincount(scale_of, row, len(sizes)) for row in rows]) / sizes
+        return (rows - means[:, scale_of]).reshape(vector.shape)
 
     def item_sums(self, of_pair: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of a number of each pair over an item's pairs, minus where it is `high`, (m,)."""

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import PairCounts
 
 _STEPS = 100
 
@@ -88,7 +88,7 @@ class _Penalized:
 
     def __init__(self, counts: PairCounts, known: NDArray[np.bool_]) -> None:
         self.known = known
-        self.graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+        self.graph = Laplacian(counts.starts, counts.high, 0.0, counts.connected)
         self.forward, self.backward = counts.wins()
         self.judged = self.forward + self.backward
 
@@ -117,7 +117,7 @@ class _Penalized:
 
     def end(self, scores: NDArray[np.float64], place: _Place, item: int, least: float, side: float) -> float:
         """Return the lower (`side` -1) or the upper end of the interval of an item's score; nan: none was found."""
-        trial, centered = scores, self.graph.scales.centered
+        trial, centered = scores, self.graph.balanced
         here = self.graph.scales.scale_of == self.graph.scales.scale_of[item]
         beside = here & self.known
 

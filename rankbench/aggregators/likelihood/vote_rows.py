@@ -200,7 +200,7 @@ class VoteRows:
         graph, m = self.graph, self.votes.m
         found = graph.inverse(sums.edge)
         if graph.ridge == 0:
-            found = np.ascontiguousarray(graph.scales.centered(graph.scales.centered(found).T))
+            found = np.ascontiguousarray(graph.balanced(graph.balanced(found).T))
         ahead = found @ sums.cross
         left = solve_positive(self.penalized(sums, ridge) - sums.cross.T @ ahead, np.eye(self.q))
         whole = np.empty((m + self.q, m + self.q))
