@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters
 from rankbench.logs.votes import Votes
 from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
@@ -54,7 +54,7 @@ def sided_votes(
 
 def short_chunks(patch: pytest.MonkeyPatch, rows: int) -> None:
     """Count so many rows of a log at a time."""
-    for module in ("count", "count_log", "stream"):
+    for module in ("thread_tables", "count", "count_log", "stream"):
         patch.setattr(f"rankbench.logs.{module}.ROWS", rows)
 
 

@@ -13,8 +13,7 @@ from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.davidson_firth import fit_davidson
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.logs.count import count_pairs
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters, count_pairs
 from rankbench.ranking.rank_ranges import score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
 

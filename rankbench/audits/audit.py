@@ -40,9 +40,9 @@ from rankbench.data.tables.kinds import default_of, not_judged
 from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import Log, raw_log
 from rankbench.logs.opened import OpenedLog, RawLog, no_file
+from rankbench.logs.question import Filter
 from rankbench.logs.votes import load_votes
 from rankbench.plugin import manager
 from rankbench.ranking.load import check_fit, load_log

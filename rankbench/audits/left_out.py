@@ -18,8 +18,8 @@ from rankbench.descriptions.drift import drift
 from rankbench.errors import ContenderDiverged, InputError, SpecError, option, options
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.opened import OpenedLog
+from rankbench.logs.question import Filter
 from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.categories import category_votes

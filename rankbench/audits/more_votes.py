@@ -1,6 +1,6 @@
 r"""Probes tell how many more votes separate the first items, and on which pairs; how many more tasks, systems.
 
-`rankbench.ranking.pair_difference.variances_and_goals` tells how many more votes as today separate a pair: distributed
+`rankbench.ranking.ranking_table.variances_and_goals` tells how many more votes as today separate a pair: distributed
 as today, by proportionally more judges. The variances are as in ``aggregate --between`` and in rank ranges: where
 judges are known they are moderated. The best pairs are found one after the other: one more vote on i and j lowers the
 variance of the lead of a over b by about
@@ -26,8 +26,8 @@ from rankbench.audits.probe import MOST_ITEMS, Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import grouped_digits, significant
 from rankbench.interfaces.aggregator import CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import covariance_of
-from rankbench.ranking.pair_difference import LEVEL, POWER, variances_and_goals
 from rankbench.ranking.ranked_log import ridge_of
+from rankbench.ranking.ranking_table import LEVEL, POWER, variances_and_goals
 
 _FIRST, _MANY = (1, 2, 3, 5, 10), 300
 """Numbers k of first items to separate from the rest; of more items than so many, 1 alone."""

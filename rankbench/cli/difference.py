@@ -9,7 +9,7 @@ from rankbench.cli.rankings import interval_cell, record_of
 from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, sentence, significant
 from rankbench.ranking.aggregate import Aggregation
-from rankbench.ranking.pair_difference import LEVEL
+from rankbench.ranking.ranking_table import LEVEL
 from rankbench.systems.score_ranking import ScoreRanking
 
 

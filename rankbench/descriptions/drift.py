@@ -218,7 +218,7 @@ def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_
 
 def _numbered(judges: pl.Series) -> NDArray[np.integer]:
     """Return numbers from 0 in the order of first votes, (n,): Polars' own follow the order in its threads."""
-    from rankbench.logs.kernels.tables import renumber
+    from rankbench.logs.kernels import renumber
 
     given = judges.to_numpy().astype(np.uint32)[:, None]
     codes = np.empty(given.shape, np.int32)

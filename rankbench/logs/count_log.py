@@ -3,7 +3,7 @@
 The workers read the log themselves, so its Parquet files stand on a file system that they
 share with this machine, under the same paths; nothing but counts goes over the network. A task
 is a part of the log, and parts are summed up by the workers in the tree that is used on one
-machine too (`rankbench.logs.partial_counts`): the result is the same bytes, and a worker that is lost
+machine too (`rankbench.logs.count`): the result is the same bytes, and a worker that is lost
 costs time alone.
 """
 
@@ -19,21 +19,30 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import ExecutorError, InputError, RankbenchError
-from rankbench.logs.count import Counter, checked_sums, pair_counts
-from rankbench.logs.name_codes import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
-from rankbench.logs.parquet_log import ROW, ParquetLog
-from rankbench.logs.partial_counts import (
+from rankbench.logs.count import (
     PART,
     Cells,
     LogPart,
     Tree,
+    checked_sums,
     cluster_counts,
     compacted,
     joined_parts,
     packed_clusters,
+    pair_counts,
 )
-from rankbench.logs.stream import LogStream, all_named, log_schema
-from rankbench.logs.thread_tables import ROWS, Piece, Run, padded_run, relabelled_run
+from rankbench.logs.parquet_log import ROW, ParquetLog
+from rankbench.logs.stream import (
+    CategoryCodes,
+    Codes,
+    IntegerCodes,
+    LogStream,
+    OutOfRange,
+    all_named,
+    codes_for,
+    log_schema,
+)
+from rankbench.logs.thread_tables import ROWS, Counter, Piece, Run, padded_run, relabelled_run
 
 
 def count_frame(

@@ -22,8 +22,8 @@ from rankbench.data.readings.find import IN_FOLDER, file_beside
 from rankbench.data.tables.kinds import default_of, table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.dataset import Dataset, Reader
-from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.opened import OpenedLog, RawLog, raw_data_set, raw_file, raw_remote
+from rankbench.logs.question import NO_FILTER, Filter
 from rankbench.plugin.manager import get, reference
 
 

@@ -19,8 +19,8 @@ from rankbench.data.tables.kinds import not_judged, table_kind
 from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.dataset import Dataset, Reader, existing
 from rankbench.logs.log_dataset import FILTERED, LogDataset, suite_of
-from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.opened import OpenedLog, RawLog, raw_data_set, raw_frame, raw_remote
+from rankbench.logs.question import NO_FILTER, Filter
 from rankbench.plugin.manager import get, names
 
 _Dataset = TypeVar("_Dataset", bound=Dataset)

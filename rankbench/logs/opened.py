@@ -28,8 +28,8 @@ from rankbench.interfaces.reading import Reading, with_told
 from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable
-from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.parquet_log import ParquetLog, is_parquet, parquet_log
+from rankbench.logs.question import NO_FILTER, Filter
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class RawLog:
         InputError
             It is not one of the schema's tables; or `keep` leaves nothing.
         SpecError
-            See `rankbench.logs.log_filter.Filter`; or the columns have fixed names.
+            See `rankbench.logs.question.Filter`; or the columns have fixed names.
         """
         parquet, columns, condition = None, _both(self.told, columns), Condition.asked(keep.where)
         with readable(self.path):

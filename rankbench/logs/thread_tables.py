@@ -1,16 +1,26 @@
-"""Threads count into private tables or sorted runs of pairs."""
+"""Two threads count judgments in memory by pair, into private tables or sorted runs of pairs.
+
+A log is cut into chunks of 2^19 judgments; even and odd ones are counted by two threads
+into tables of their own, each in turn, and the two are summed up. So sums of weights do not
+depend on timing. Of a shorter log the caller's thread counts the only chunk.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.text import short_repr
+from rankbench.errors import InputError, option
+
 Run: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
-"""Counted pairs of m items, a sparse upper triangle: see `rankbench.logs.kernels.runs`.
+"""Counted pairs of m items, a sparse upper triangle: see `rankbench.logs.kernels`.
 
 ``starts``, (m + 1,), and ``high``, (P,), as in `PairCounts`; ``cells``, (P, 2 or 3): wins of `low`, wins of `high` and,
 if there may be any, ties.
@@ -27,7 +37,7 @@ def padded_run(run: Run, m: int) -> Run:
 
 
 def _sum(a: Run, b: Run) -> Run:
-    from rankbench.logs.kernels.runs import merge_runs
+    from rankbench.logs.kernels import merge_runs
 
     starts = np.empty_like(a[0])
     room = len(a[1]) + len(b[1])
@@ -53,7 +63,7 @@ def merged_runs(runs: list[Run], m: int, cells: int) -> Run:
 
 def relabelled_run(run: Run, rank: NDArray[np.int32]) -> Run:
     """Return the run with item i renumbered to ``rank[i]``; `rank` is a permutation."""
-    from rankbench.logs.kernels.runs import relabel
+    from rankbench.logs.kernels import relabel
 
     if (np.diff(rank) == 1).all():
         return run
@@ -80,6 +90,13 @@ Piece: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]
 """Some rows of a log: winners, losers, ties and weights; the last two have length 0 where the log has none."""
 
 
+NO_TIES: NDArray[np.uint8] = np.zeros(0, np.uint8)
+"""The ties of a `Piece` of a log without ties."""
+
+NO_WEIGHTS: NDArray[np.float64] = np.zeros(0)
+"""The weights of a `Piece` of a log without weights."""
+
+
 class DenseTable:
     """All pairs of a few items: a judgment costs one addition."""
 
@@ -92,7 +109,7 @@ class DenseTable:
 
     def add(self, piece: Piece) -> int:
         """Count a piece; return its first row that cannot be counted, or -1."""
-        from rankbench.logs.kernels.tables import count_judgments, count_weighted
+        from rankbench.logs.kernels import count_judgments, count_weighted
 
         if self.weighted:
             return int(count_weighted(*piece, self.m, self.sums))
@@ -110,7 +127,7 @@ class DenseTable:
 
     def run(self, m: int, other: DenseTable | None = None) -> Run:
         """Return the sums of m items of this table, and perhaps of another one of its kind and size."""
-        from rankbench.logs.kernels.tables import gather
+        from rankbench.logs.kernels import gather
 
         m = min(m, self.m)
         first = self._of_items(m)
@@ -135,7 +152,7 @@ class Sorter:
 
     def add(self, piece: Piece, m: int) -> int:
         """Add a piece of judgments of m items; return its first row that cannot be counted, or -1."""
-        from rankbench.logs.kernels.runs import pack_judgments
+        from rankbench.logs.kernels import pack_judgments
 
         rows = len(piece[0])
         if self.rows + rows > BUFFER:
@@ -153,7 +170,7 @@ class Sorter:
 
     def flush(self) -> None:
         """Make a run of the buffer; runs of similar lengths are merged, so that few remain."""
-        from rankbench.logs.kernels.runs import sort_pairs, sum_cells
+        from rankbench.logs.kernels import sort_pairs, sum_cells
 
         if not self.rows:
             return
@@ -226,3 +243,95 @@ def only_tables(shares: list[ThreadShare]) -> list[DenseTable]:
     """Return the shares' tables if they hold all counts and are of one size; else none."""
     tables = [share.dense for share in shares if share.dense is not None and not share.done]
     return tables if len(tables) == len(shares) and len({table.m for table in tables}) == 1 else []
+
+
+_WAITING = 4
+"""Chunks that may wait for a thread, a bound on rows read ahead."""
+
+
+class Counter:
+    """Two threads that count chunks in turn; `close` ends them.
+
+    Parameters
+    ----------
+    tied, weighted : bool
+        Whether chunks have ties and weights.
+    names : callable
+        Returns the names of the items so far, for errors.
+    first : int
+        Judgments of the log before those that are counted here, for errors.
+    """
+
+    def __init__(self, tied: bool, weighted: bool, names: Callable[[], Sequence[str]], first: int = 0) -> None:
+        self.names, self.first = names, first
+        self.shares = [ThreadShare(tied, weighted), ThreadShare(tied, weighted)]
+        self.threads = [ThreadPoolExecutor(1, thread_name_prefix="rankbench-count") for _ in self.shares]
+        self.waiting: deque[tuple[Future[int], int, Sequence[Piece]]] = deque()
+        self.rows = 0
+
+    def close(self) -> None:
+        """End the threads."""
+        for thread in self.threads:
+            thread.shutdown(cancel_futures=True)
+
+    def add(self, chunk: Sequence[Piece], m: int) -> None:
+        """Count a chunk of `ROWS` judgments (the last one may be shorter) whose items are in [0, m).
+
+        Raises
+        ------
+        InputError
+            A judgment of this chunk, or of an earlier one, that cannot be counted; its row.
+        """
+        while len(self.waiting) >= _WAITING:
+            self._settle_first()
+        turn, first = self.rows // ROWS % 2, self.rows
+        self.rows += sum(len(winners) for winners, *_ in chunk)
+        if self.rows < ROWS:  # threads would take longer to start
+            self._check(self.shares[turn].add(chunk, m), first, chunk)
+        else:
+            self.waiting.append((self.threads[turn].submit(self.shares[turn].add, chunk, m), first, chunk))
+
+    def settle(self) -> None:
+        """Wait for all that was added; errors as in `add`."""
+        while self.waiting:
+            self._settle_first()
+
+    def _settle_first(self) -> None:
+        future, first, chunk = self.waiting.popleft()
+        self._check(future.result(), first, chunk)
+
+    def _check(self, bad: int, first: int, chunk: Sequence[Piece]) -> None:
+        if bad >= 0:
+            # The first wrong row is named: later ones must not be looked for.
+            self.waiting.clear()
+            raise row_error(chunk, bad, self.first + first + bad + 1, self.names())
+
+    def total(self, m: int) -> Run:
+        """Return the sums over all chunks; errors as in `add`."""
+        self.settle()
+        if tables := only_tables(self.shares):
+            return padded_run(tables[0].run(m, tables[1]), m)
+        cells = 3 if self.shares[0].tied else 2
+        if self.rows < ROWS:
+            return merged_runs([self.shares[0].run()], m, cells)
+        runs = [thread.submit(share.run) for thread, share in zip(self.threads, self.shares, strict=True)]
+        return merged_runs([run.result() for run in runs], m, cells)
+
+
+def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str]) -> InputError:
+    """Return the error on judgment `bad` of some pieces, which is the log's `row`, from 1."""
+    t = bad
+    for piece in pieces:
+        if t < len(piece[0]):
+            break
+        t -= len(piece[0])
+    winners, losers, _, weights = piece
+    winner, loser = int(winners[t]), int(losers[t])
+    if winner == loser:
+        how = option("columns", "self=drop")
+        what = f"item {short_repr(names[winner])} is compared with itself; {how} leaves such rows out"
+        return InputError(what, row=row, column="winner")
+    for item, column in ((winner, "winner"), (loser, "loser")):
+        if not 0 <= item < len(names):
+            return InputError(f"items are numbered from 0 to {len(names) - 1}", row=row, column=column)
+    return InputError(f"weight {weights[t]} is not positive and finite", row=row, column="weight")

@@ -15,9 +15,8 @@ from rankbench.interfaces.covariate_aggregator import Covariates
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, numbered_pairs
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.row_weights import MOST_VOTES, check_weights
-from rankbench.logs.count import count_pairs
+from rankbench.logs.count import count_clusters, count_pairs
 from rankbench.logs.covariates import loaded_covariates
-from rankbench.logs.partial_counts import count_clusters
 
 _TABLE = 1 << 22
 """Numbers that are looked up in a table, however few votes there are."""

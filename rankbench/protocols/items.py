@@ -23,13 +23,12 @@ from rankbench.logs.opened import raw_data_set
 from rankbench.logs.votes import all_ones
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of
-from rankbench.ranking.interval_kinds import Intervals, LogFacts, chosen_intervals
+from rankbench.ranking.interval_kinds import CrossedVotes, Intervals, LogFacts, chosen_intervals, crossed_votes
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
 from rankbench.ranking.rank import RESAMPLES, ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, estimated_items, ridge_of
 from rankbench.ranking.sampling_units import Units, few_votes_notes, too_few_judges_note
-from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.stats.simultaneous import FEW
 
 TRIED = 10

@@ -15,20 +15,27 @@ from rankbench.errors import InputError, SpecError, Unread, option
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.reading import with_told
+from rankbench.logs.count import LogPart
 from rankbench.logs.count_log import count_frame, count_parts_on_cluster
-from rankbench.logs.log_filter import NO_FILTER, Filter
 from rankbench.logs.open import Log, raw_log
 from rankbench.logs.opened import OpenedLog
 from rankbench.logs.parquet_log import ROW, ParquetLog
-from rankbench.logs.partial_counts import LogPart
+from rankbench.logs.question import NO_FILTER, Filter
 from rankbench.logs.stream import LOOKED_AT, beside_counted
 from rankbench.logs.votes import coded_votes, load_votes
 from rankbench.plugin import manager
-from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
+from rankbench.ranking.interval_kinds import (
+    CrossedVotes,
+    Intervals,
+    LogFacts,
+    by_judge,
+    chosen_intervals,
+    crossed_votes,
+    refuse_too_many_cells,
+)
 from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.sampling_units import few_judges, too_few_judges
-from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 
 WantedIntervals: TypeAlias = Literal[Intervals, "auto"] | None
 

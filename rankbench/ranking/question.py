@@ -11,8 +11,8 @@ from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import OptionError
 from rankbench.logs.question import LogQuestion
 from rankbench.ranking.load import WantedIntervals
-from rankbench.ranking.pair_difference import check_pair
 from rankbench.ranking.rank import RESAMPLES
+from rankbench.ranking.ranking_table import check_pair
 from rankbench.ranking.times import CalendarUnit
 
 

@@ -28,12 +28,11 @@ from rankbench.plugin import manager
 from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.interval_kinds import by_formula
 from rankbench.ranking.load import WantedIntervals, check_cluster, check_fit, load_log, opened_log
-from rankbench.ranking.pair_difference import pair_difference
 from rankbench.ranking.pooled import category_rankings
 from rankbench.ranking.question import RankingQuestion
 from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
-from rankbench.ranking.ranking_table import QueryTables, ranking_table
+from rankbench.ranking.ranking_table import QueryTables, pair_difference, ranking_table
 
 _MOST_NOTES = 5
 _MOST_NAMED = 4

@@ -12,7 +12,7 @@ from rankbench.data.readers.run_measures import Ties
 from rankbench.data.readers.trec_tables import in_memory
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.question import RowsQuestion
-from rankbench.ranking.pair_difference import check_pair
+from rankbench.ranking.ranking_table import check_pair
 from rankbench.systems.score_sample import Kept
 
 RESAMPLES_OF_SCORES = 10_000

@@ -22,9 +22,9 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.sequential_aggregator import TaskScores
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import Log, raw_log
 from rankbench.logs.opened import OpenedLog, RawLog
+from rankbench.logs.question import Filter
 from rankbench.systems.question import Missing, SystemsQuestion
 from rankbench.systems.score_sample import check_left_out, scores_digest, without_named
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError, closest, option
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
-from rankbench.ranking.pair_difference import goal_of
+from rankbench.ranking.ranking_table import goal_of
 from rankbench.stats.bootstrap import crossed
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import studentized_contrasts

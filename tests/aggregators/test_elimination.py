@@ -12,8 +12,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood import covariance, elimination, laplacian_system
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.logs.count import count_pairs
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters, count_pairs
 
 FIRTH = BradleyTerry(penalty="firth")
 

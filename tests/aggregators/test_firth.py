@@ -20,8 +20,7 @@ from rankbench.aggregators.likelihood.davidson_firth import (
 )
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.resamples import resamples_of
-from rankbench.logs.count import count_pairs
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters, count_pairs
 from rankbench.ranking.ranked_log import CountedVotes
 
 M = 5

@@ -10,8 +10,7 @@ from turns import against, pairs
 from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.resamples import resamples_of
-from rankbench.logs.count import count_pairs
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters, count_pairs
 
 QUERIES, M, N = 200, 50, 200_000
 

@@ -15,8 +15,7 @@ from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.aggregator_calls import replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales
 from rankbench.interfaces.resamples import draws_of, resamples_of
-from rankbench.logs.count import count_pairs
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters, count_pairs
 
 N, M = 500, 5
 

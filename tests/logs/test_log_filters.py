@@ -22,8 +22,8 @@ import rankbench
 from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.errors import InputError, SpecError, StoreError
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import open_log, own_log
+from rankbench.logs.question import Filter
 from rankbench.runner.prepare import dataset_of
 
 

@@ -21,8 +21,8 @@ from rankbench.data.readers import choose
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import SpecError, Unread
 from rankbench.interfaces.table_check import RawTable
-from rankbench.logs.log_filter import Filter
 from rankbench.logs.open import open_log, own_log, raw_log
+from rankbench.logs.question import Filter
 from rankbench.ranking.covariates import offered_controls
 
 

@@ -24,7 +24,7 @@ import rankbench
 from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.errors import ExecutorError, InputError, SpecError
-from rankbench.logs.partial_counts import Tree
+from rankbench.logs.count import Tree
 from rankbench.logs.thread_tables import ROWS
 
 if TYPE_CHECKING:

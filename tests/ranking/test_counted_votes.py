@@ -18,8 +18,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales
 from rankbench.interfaces.queries import Comparisons, Orders, Selections
-from rankbench.logs.count import count_pairs
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters, count_pairs
 from rankbench.logs.votes import coded_votes, load_votes
 from rankbench.protocols.log_votes import votes_of_ballots
 from rankbench.ranking import sampling_units as units

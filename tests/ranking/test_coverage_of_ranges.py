@@ -12,7 +12,7 @@ import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import WinRate
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters
 from rankbench.ranking.rank import ItemRanking, normal_deviations, rank
 from rankbench.ranking.rank_ranges import item_rank_ranges
 from rankbench.ranking.ranked_log import CountedVotes

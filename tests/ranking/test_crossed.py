@@ -28,10 +28,10 @@ from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, BlockKey
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.logs.open import log_file
 from rankbench.protocols.items import Items
-from rankbench.ranking import two_way as crossed
+from rankbench.ranking import interval_kinds as crossed
+from rankbench.ranking.interval_kinds import CrossedVotes, crossed_votes
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import score_intervals
-from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.stats.best import ranges_from_first
 
 M = 5

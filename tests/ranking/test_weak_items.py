@@ -14,8 +14,7 @@ import rankbench
 from rankbench.aggregators.likelihood.profile import profile_ends
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
-from rankbench.logs.count import count_pairs
-from rankbench.logs.partial_counts import count_clusters
+from rankbench.logs.count import count_clusters, count_pairs
 from rankbench.plugin import manager
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.question import OverTimeQuestion
