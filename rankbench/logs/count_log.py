@@ -33,13 +33,11 @@ from rankbench.logs.count import (
 )
 from rankbench.logs.parquet_log import ROW, ParquetLog
 from rankbench.logs.stream import (
-    CategoryCodes,
     Codes,
     IntegerCodes,
     LogStream,
     OutOfRange,
     all_named,
-    codes_for,
     log_schema,
 )
 from rankbench.logs.thread_tables import ROWS, Counter, Piece, Run, padded_run, relabelled_run
@@ -81,9 +79,9 @@ def count_frame(
         more than a million items or eight million judges.
     """
 
-    def counted(codes: Codes) -> LogPart:
+    def counted(small: bool) -> LogPart:
         tree = Tree(joined_parts)
-        for part in parts(LogStream(frame, codes, judge, signed=signed, first_votes=first_votes)):
+        for part in parts(LogStream(frame, judge, small=small, signed=signed, first_votes=first_votes)):
             tree.add(part)
             if check is not None:
                 check(tree.sums[-1][1])
@@ -91,13 +89,11 @@ def count_frame(
         checked_sums(total.counts)
         return total
 
-    schema = log_schema(frame)
-    codes = codes_for([schema["winner"], schema["loser"]])
     try:
-        return counted(codes)
+        return counted(small=True)
     except OutOfRange:
         # Integers are large or negative: they are names.
-        return counted(CategoryCodes())
+        return counted(small=False)
 
 
 def parts(stream: LogStream) -> Iterator[LogPart]:
@@ -251,9 +247,7 @@ def _count(rows: ParquetLog, judge: str | None, signed: bool, small: bool) -> Co
     if judge == ROW:
         frame = frame.with_row_index(ROW, offset=rows.first)
     try:
-        schema = log_schema(frame)
-        codes = codes_for([schema["winner"], schema["loser"]], small=small)
-        return next(parts(LogStream(frame, codes, judge, rows.first, signed=signed)))
+        return next(parts(LogStream(frame, judge, rows.first, small=small, signed=signed)))
     except (InputError, OutOfRange) as error:
         return error
 

@@ -181,12 +181,12 @@ class LogStream:
         Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (a number) or ``count``
         (positive whole numbers), and ``tie`` (a boolean), and the judges' column if it is asked for; others are not
         read.
-    items : Codes
-        Numbering of the items.
     judge : str, optional
         Column of the judges, who are numbered by a table of their own: their numbers may be anything.
     first : int
         Rows of the log before those of the frame, for errors.
+    small : bool
+        Whether integers may be taken for small ones, which are their own codes.
     signed : bool
         Whether a missing judge is an error; else `unsigned` tells that there was one.
     first_votes : list of DataFrame, optional
@@ -195,6 +195,8 @@ class LogStream:
 
     Attributes
     ----------
+    items : Codes
+        Numbering of the items.
     tied, weighted, counted : bool
         Whether the log has ties, weights or counts, and counts; these have no weights beside them.
     uneven : bool
@@ -210,23 +212,23 @@ class LogStream:
     def __init__(
         self,
         frame: pl.LazyFrame,
-        items: Codes,
         judge: str | None = None,
         first: int = 0,
         *,
+        small: bool = True,
         signed: bool = True,
         first_votes: list[pl.DataFrame] | None = None,
     ) -> None:
         schema = log_schema(frame)
         self.first_votes = first_votes
         self.signed, self.unsigned = signed, 0
-        self.items, self.judge = items, judge
+        self.items, self.judge = codes_for([schema["winner"], schema["loser"]], small=small), judge
         self.judges = None if judge is None else CategoryCodes()
         self.rows, self.votes, self.first = 0, 0, first
         self.tied, self.counted = "tie" in schema, "count" in schema
         self.weighted = self.counted or "weight" in schema
         self.uneven = False
-        columns = [items.expression("winner"), items.expression("loser")]
+        columns = [self.items.expression("winner"), self.items.expression("loser")]
         if self.tied:
             columns.append(_flag(schema["tie"]))
         if "weight" in schema:

@@ -214,7 +214,7 @@ def _unpack_ballots(prepared: Prepared) -> Ballots:
 
 def _cell(cell: str, ranking: ItemRanking, log: RankedLog, aggregator: Aggregator) -> CellResult:
     values = {
-        VOTES: log.tallies().judged,
+        VOTES: log.tallies.judged,
         "score": ranking.scores,
         "lower": ranking.lower,
         "upper": ranking.upper,

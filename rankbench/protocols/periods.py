@@ -145,7 +145,7 @@ class PeriodLeaders(PeriodProtocol):
         return names, {"first": np.array(first), "kept": np.array(kept)}, notes
 
     def _first(self, log: CountedVotes) -> int | None:
-        judged = log.tallies().judged
+        judged = log.tallies.judged
         scales = log.scales(self.method)
         known = (judged >= ENOUGH) & (scales == np.bincount(scales).argmax())
         if not known.any():
@@ -206,7 +206,7 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
     low, high, _ = item_rank_ranges(scores[kept], block, scales[kept], some, deviations, freedom=freedom)
     place = int(np.searchsorted(kept, at))
     ends = (low[place], high[place] + len(scores) - len(kept)) if at in kept else (1, len(scores))
-    return float(scores[at]), float(lower[at]), float(upper[at]), *map(float, ends), float(log.tallies().judged[at])
+    return float(scores[at]), float(lower[at]), float(upper[at]), *map(float, ends), float(log.tallies.judged[at])
 
 
 _STEPS = 50

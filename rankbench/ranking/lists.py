@@ -67,8 +67,9 @@ class Ballots(RefittedLog):
         found = units_of_lists(orders.items, orders.starts, self.judges, orders.weights, len(self.items), self._times)
         return replace(found, noun=JUDGES if self.by_judge else "ballots")
 
+    @cached_property
     def tallies(self) -> ItemTallies:
-        """Return the number of ballots that name each item, and of ballots that rank nothing before it."""
+        """The number of ballots that name each item, and of ballots that rank nothing before it."""
         orders, m = self.orders, len(self.items)
         lengths = np.diff(orders.starts)
         weights = np.repeat(orders.weights, lengths)
@@ -153,8 +154,9 @@ class Sessions(RefittedLog):
         found = units_of_lists(shown.items, shown.starts, None, np.ones(len(shown)), len(self.items))
         return replace(found, noun="sessions")
 
+    @cached_property
     def tallies(self) -> ItemTallies:
-        """Return the number of times that each item was shown, and clicked."""
+        """The number of times that each item was shown, and clicked."""
         items, clicks, m = self.selections.items, self.selections.clicked, len(self.items)
         shown, clicked = (np.bincount(some, minlength=m).astype(np.float64) for some in (items, items[clicks]))
         return ItemTallies(shown, clicked, "shown", "clicks", len(self.selections))

@@ -193,7 +193,7 @@ def with_likelihood(ranking: ItemRanking, log: RankedLog, aggregator: Aggregator
 
     Ranks stay as they are: they rest on differences of scores, which have intervals by covariance.
     """
-    tallies, m = log.tallies(), len(log.items)
+    tallies, m = log.tallies, len(log.items)
     few = np.minimum(tallies.won, tallies.judged - tallies.won) < FEW_WINS
     items = np.flatnonzero(few & np.isfinite(ranking.lower)).tolist()
     affordable = len(items) * m**3 <= _MOST_WORK

@@ -103,9 +103,10 @@ class RankedLog(ABC):
     def units(self) -> Units:
         """Independent units, and the votes in them."""
 
+    @property
     @abstractmethod
     def tallies(self) -> ItemTallies:
-        """Return each item's numbers of judgments and of wins."""
+        """Each item's numbers of judgments and of wins."""
 
     @abstractmethod
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
@@ -225,8 +226,9 @@ class CountedVotes(RankedLog):
         found = units_of_counts(self.data, split=self.split) if self.known_units is None else self.known_units
         return replace(found, noun=units_words(self.by_judge, self.few_judges))
 
+    @cached_property
     def tallies(self) -> ItemTallies:
-        """Return the votes and wins of each item."""
+        """The votes and wins of each item."""
         return tallies_of_counts(self.counts)
 
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
@@ -381,8 +383,9 @@ class OrderedVotes(RefittedLog):
         """Independent units, and the votes in them."""
         return replace(units_of_votes(self.votes, self._unit), noun=units_words(self.by_judge, self.few_judges))
 
+    @cached_property
     def tallies(self) -> ItemTallies:
-        """Return the votes and wins of each item."""
+        """The votes and wins of each item."""
         return tallies_of_counts(self.votes.counts())._replace(judgments=self.votes.count)
 
     def _refitted(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:

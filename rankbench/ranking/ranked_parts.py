@@ -175,7 +175,7 @@ class RankedParts:
             part, aggregator, self.fitted.intervals, pooled=pooled, address=asked.address, first_votes=kept
         )
         ranking, more = rank(loaded, aggregator, intervals=chosen, resamples=asked.replicates, seed=asked.seed)
-        tallies, units = loaded.tallies(), ranking.units
+        tallies, units = loaded.tallies, ranking.units
         if pooled:
             self.pairs = loaded.counts if isinstance(loaded, CountedVotes) else None
             self.facts["n"] = tallies.judgments

@@ -170,7 +170,7 @@ def test_ballots_and_firsts() -> None:
         np.array([0, 2]), np.array([0, 3, 5]), np.array([2, 0, 1, 1, 3], np.int32),
         np.array([0, 1, 1, 0, 0], np.int32), np.array([3.0, 1.0]),
     )  # fmt: skip
-    found = Ballots(list("abcd"), orders).tallies()
+    found = Ballots(list("abcd"), orders).tallies
     assert found.judged.tolist() == [3, 4, 3, 1]
     assert found.won.tolist() == [0, 1, 3, 1]
 
@@ -180,7 +180,7 @@ def test_shown_and_clicked() -> None:
         np.array([0, 2]), np.array([0, 2, 5]), np.array([0, 1, 2, 1, 0], np.int32),
         np.array([False, True, False, True, False]),
     )  # fmt: skip
-    found = Sessions(list("abcd"), shown).tallies()
+    found = Sessions(list("abcd"), shown).tallies
     assert found.judged.tolist() == [2, 2, 1, 0]
     assert found.won.tolist() == [0, 2, 0, 0]
 

@@ -218,7 +218,7 @@ def test_items_with_few_wins_have_likelihood_intervals() -> None:
     """Such an item's interval is longer toward the end; others, all places and all judges' logs stay as they were."""
     setting = Setting("", 2 * normal_skills(12, 5), 240)
     log, _, found, notes = ranked(setting, 1)
-    tallies = log.tallies()
+    tallies = log.tallies
     weak = np.minimum(tallies.won, tallies.judged - tallies.won) < 5
     known = np.isfinite(found.lower)
     assert 0 < (weak & known).sum() < 12
