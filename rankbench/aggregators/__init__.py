@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from rankbench.aggregators.ballot_rules import InstantRunoff, Plurality
+from rankbench.aggregators.ballot_rules import InstantRunoff, MaximalLotteries, Plurality
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
-from rankbench.aggregators.labels import LabelPairs, LabelScores, LimitScores
+from rankbench.aggregators.labels import (
+    GraphRelevance,
+    LabelPairs,
+    LabelScores,
+    LimitScores,
+    OrderRelevance,
+    Predictions,
+)
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
-from rankbench.aggregators.maximal_lotteries import MaximalLotteries
 from rankbench.aggregators.permuted_elo import PermutedElo
 from rankbench.aggregators.plackett_luce import PlackettLuce
-from rankbench.aggregators.predictions import Predictions
 from rankbench.aggregators.rates import Borda, Budgeted, Coin, Kemeny, NetWeights, WinRate
-from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.aggregators.social_choice import Copeland, Minimax, RankedPairs, Schulze

@@ -15,15 +15,13 @@ def rankbench_register() -> list[type[Protocol]]:
     """Return the built-in protocols."""
     from rankbench.protocols.aggregation import AggregationTrial, Selection
     from rankbench.protocols.click_prediction import ClickPrediction
-    from rankbench.protocols.clones import BestOfClones
     from rankbench.protocols.graded import Graded
     from rankbench.protocols.held_out_ballots import HeldOutBallots
     from rankbench.protocols.items import Items
-    from rankbench.protocols.one_step_ahead import OneStepAhead
-    from rankbench.protocols.own_log import OwnLog
+    from rankbench.protocols.own_log import OneStepAhead, OwnLog
     from rankbench.protocols.paper import BTL
     from rankbench.protocols.periods import LeftAdvantage, PeriodLeaders
-    from rankbench.protocols.score_tables import ScoreTables
+    from rankbench.protocols.score_tables import BestOfClones, ScoreTables
     from rankbench.protocols.table_1 import Table1
 
     return [

@@ -16,11 +16,11 @@ from rankbench.aggregators.ballot_rules import BallotRule, InstantRunoff, Plural
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
+from rankbench.aggregators.labels import GraphRelevance, OrderRelevance
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.permuted_elo import PermutedElo
 from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.rates import Borda, Budgeted, Coin, Kemeny, NetWeights, WinRate
-from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.aggregators.social_choice import MajorityRule
 from rankbench.aggregators.svm import SVMRankAggregation

@@ -11,7 +11,7 @@ from competing import executed
 from drawn_votes import two_items
 from scipy.special import expit, logit
 
-from rankbench.aggregators.predictions import Predictions
+from rankbench.aggregators.labels import Predictions
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey
@@ -21,8 +21,7 @@ from rankbench.logs.open import log_file, scan
 from rankbench.logs.votes import load_votes
 from rankbench.plugin.manager import get
 from rankbench.protocols.items import Items
-from rankbench.protocols.one_step_ahead import OneStepAhead
-from rankbench.protocols.own_log import OwnLog
+from rankbench.protocols.own_log import OneStepAhead, OwnLog
 from rankbench.protocols.steps import unpack_steps
 
 

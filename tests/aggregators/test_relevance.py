@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
+from rankbench.aggregators.labels import GraphRelevance, OrderRelevance
 from rankbench.errors import InputError
 from rankbench.losses.positions import NDCG
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import rankbench
-from rankbench.aggregators.maximal_lotteries import MaximalLotteries
+from rankbench.aggregators.ballot_rules import MaximalLotteries
 from rankbench.aggregators.social_choice import (
     Copeland,
     Minimax,

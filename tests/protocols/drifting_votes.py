@@ -14,7 +14,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import CellResult
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import Prepared
-from rankbench.protocols.one_step_ahead import OneStepAhead
+from rankbench.protocols.own_log import OneStepAhead
 
 __all__ = ["METRICS", "Drifting", "grid", "judged", "prepared"]
 

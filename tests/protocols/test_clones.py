@@ -15,7 +15,7 @@ from scipy.stats import binom, norm
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import WinRate
 from rankbench.aggregators.sequential import Elo
-from rankbench.protocols.clones import BestOfClones, critical_value, expected_maximum
+from rankbench.protocols.score_tables import BestOfClones, critical_value, expected_maximum
 
 PLAIN = "bradley-terry:penalty=none"
 

@@ -18,7 +18,7 @@ from rankbench.interfaces.reading import with_told
 from rankbench.logs.open import log_file
 from rankbench.protocols.forecast import sequential_margins
 from rankbench.protocols.log_votes import unpack_items
-from rankbench.protocols.one_step_ahead import OneStepAhead
+from rankbench.protocols.own_log import OneStepAhead
 from rankbench.protocols.steps import unpack_steps
 
 HOME = 0.8

@@ -25,8 +25,7 @@ from rankbench.interfaces.protocol import Protocol
 from rankbench.protocols import forecast as foresight
 from rankbench.protocols.forecast import prequential_forecasts, stretch_losses
 from rankbench.protocols.log_votes import unpack_items
-from rankbench.protocols.one_step_ahead import OneStepAhead
-from rankbench.protocols.own_log import OwnLog
+from rankbench.protocols.own_log import OneStepAhead, OwnLog
 from rankbench.protocols.steps import MOMENTS, unpack_steps
 
 
