@@ -222,7 +222,7 @@ def whole_reading(data: Mapping[str, Any], source: str) -> Reading:
     return whole.model_copy(update={"source": source})
 
 
-def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str] = ()) -> str:
+def stated(read: ReadTable, kind: TableKind, raw: RawTable, names_read: Collection[str]) -> str:
     """Return the line that states a reading: roles, counts of words, unread columns, and the source.
 
     Parameters
@@ -231,18 +231,17 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str
     kind : TableKind
     raw : RawTable
         The table under its own columns.
-    used : collection of str
-        Columns that a condition on rows reads.
+    names_read : collection of str
+        Columns that are read, by a condition on rows, too.
     """
     raw = _named(raw)
-    names = raw.schema().names()
-    read_columns = {*read.columns(), *used}
-    unread = [name for name in names if name not in read_columns]
+    unread = [name for name in raw.schema().names() if name not in names_read]
+    columns = {role: [name for name in names if name] for role, names in read.reading.columns.items()}
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
     beside = [
-        role if (said := "|".join(read.reading.all(role))) == role else f"{role} {said}"
+        role if (said := "|".join(columns[role])) == role else f"{role} {said}"
         for role in beside_of(kind)
-        if any(not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) for name in read.reading.all(role))
+        if any(not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) for name in columns.get(role, ()))
     ]
     line += f"; {', '.join(beside)}" if beside else ""
     if unread:
@@ -254,17 +253,15 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable, used: Collection[str
     return f"{line}  ({read.reading.source})"
 
 
-def stated_values(read: ReadTable, raw: RawTable, used: Collection[str] = ()) -> dict[str, Any]:
+def stated_values(read: ReadTable, path: Path | None, unread: Collection[str]) -> dict[str, Any]:
     """Return the stated reading as plain values: for JSON and stored results; see `stated`."""
     reading = read.reading
     found: dict[str, Any] = {"source": reading.source}
     found |= {name: {key: list(own) for key, own in getattr(reading, name).items()} for name in _STATED}
     found["columns"] = {role: names for role, names in found["columns"].items() if any(names)}
-    if file := file_beside(raw.path):
+    if file := file_beside(path):
         found["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    read_columns = {*read.columns(), *used}
-    unread = [name for name in raw.schema().names() if name not in read_columns]
-    return {key: value for key, value in {**found, "rows": dict(read.counts), "not_read": unread}.items() if value}
+    return {key: value for key, value in {**found, "rows": dict(read.counts), "not_read": [*unread]}.items() if value}
 
 
 _STATED = ("columns", "words", "where", "unless", "turned", "same")

@@ -161,13 +161,13 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
         raise
     kind = table_kind_of(found.reading)
     frame = _checked_by(kind, found.table)
-    names, used = given.schema().names(), condition.names() if condition else []
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
     # A column that a reading ignores may still be a covariate, or divide votes into categories.
-    read = {*found.columns(), *used}
-    left = tuple(name for name in names if name not in read)
-    notes = (stated(found, kind, given, used), *raw.notes, *found.notes, *absent_words(given, found.reading))
-    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, stated_values(found, given, used))
+    read = {*found.columns(), *(condition.names() if condition else ())}
+    left = tuple(name for name in given.schema().names() if name not in read)
+    notes = (stated(found, kind, given, read), *raw.notes, *found.notes, *absent_words(given, found.reading))
+    values = stated_values(found, raw.path, left)
+    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, values)
 
 
 def _checked_by(kind: TableKind, table: RawTable) -> pl.LazyFrame:
