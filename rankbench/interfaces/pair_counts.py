@@ -262,9 +262,6 @@ class ClusterCounts:
     cells: NDArray[np.int32]
     weights: NDArray[np.float64]
 
-    def __len__(self) -> int:
-        return len(self.clusters)
-
 
 @lru_cache(maxsize=64)
 def _numbers(m: int) -> tuple[str, ...]:

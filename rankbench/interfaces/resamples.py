@@ -229,7 +229,7 @@ def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) 
     none, one_each = np.zeros(0, np.int64), np.zeros(0)
     counts = data.counts if isinstance(data, ClusterCounts) else data
     if isinstance(data, ClusterCounts):
-        draws = draws_of(len(data), repetitions, seed)
+        draws = draws_of(len(data.clusters), repetitions, seed)
         return Resamples(counts, draws, data.starts, data.cells, data.weights)
     if data.weighted:
         raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")

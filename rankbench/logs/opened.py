@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -89,29 +89,29 @@ class RawLog:
         with readable(self.path):
             found = self.table(columns, condition)
             frame, notes = found.frame, list(found.notes)
-            kind = table_of(frame.collect_schema(), self.path)
+            kind = found.table or table_of(frame.collect_schema(), self.path)
             if keep:
                 # Polars would count rows of the files themselves, those that go among them.
                 frame, more = keep.applied(frame, kind, condition)
                 notes += more
             elif self.path is not None and self.parquet and kind.checked_by_counting:
                 parquet = _unchecked(self.path, found.reading)
-        known = found.columns, found.left, tuple(notes), found.reading, found.doubts, found.stated
-        return OpenedLog(self, columns, keep, kind, frame, parquet, *known)
+        known = vars(found) | {"frame": frame, "table": kind, "notes": tuple(notes)}
+        return OpenedLog(**known, raw=self, asked=columns, keep=keep, parquet=parquet)
 
     def filtered(self, keep: Filter) -> RawLog:
         """Return the log's rows that a filter keeps."""
 
         def table(columns: str, condition: Condition | None) -> CheckedTable:
             found = self.opened(columns, keep)
-            return CheckedTable(found.frame, found.columns, found.left, found.notes, found.reading)
+            return CheckedTable(found.frame, found.table, found.columns, found.left, found.notes, found.reading)
 
         return replace(self, table=table, parquet=False)
 
 
-@dataclass(frozen=True, eq=False)
-class OpenedLog:
-    """An opened log.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OpenedLog(CheckedTable):
+    """An opened log: its table, and how it was opened.
 
     Attributes
     ----------
@@ -120,31 +120,16 @@ class OpenedLog:
         Meanings of columns that were given.
     keep : Filter
     table : TableKind
-    frame : LazyFrame
-        In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
     parquet : ParquetLog or None
         The same comparisons without the checks, where Polars can read them all by itself:
         for what looks at every row anyway, and on other machines.
-    columns, left
-        See `rankbench.data.tables.checks.CheckedTable`.
-    notes : tuple of str
-        Sentences on how the log was read.
-    reading, doubts, stated
-        See `rankbench.data.tables.checks.CheckedTable`.
     """
 
     raw: RawLog
     asked: str
     keep: Filter
     table: TableKind
-    frame: pl.LazyFrame
     parquet: ParquetLog | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    left: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    reading: Reading | None = None
-    doubts: Callable[[Collection[str]], None] | None = None
-    stated: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -262,7 +247,7 @@ def _all_files(path: Path) -> list[Path]:
     """Return a file, all files of a folder, or the files that match a pattern."""
     if path.is_dir():
         return sorted(one for one in path.rglob("*") if one.is_file())
-    return part_files(path) if is_pattern(path) else [path]
+    return [path] if path.exists() or not is_pattern(path) else part_files(path)
 
 
 def files_sha256(path: Path) -> str:

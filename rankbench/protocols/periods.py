@@ -290,7 +290,7 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
     # Items with few votes, and items on another scale, may hold any place.
     kept = np.flatnonzero(known & (scales == scales[at]))
     some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.df_units[kept])
-    errors = log.range_errors(aggregator, scores, covariance, 0, seed)
+    errors = log.range_errors(aggregator, scores, scales, covariance, 0, seed)
     block = (covariance if errors is None else errors.covariance)[np.ix_(kept, kept)]
     freedom = None if errors is None else errors.freedom[kept]
     deviations = normal_deviations(block, seed)

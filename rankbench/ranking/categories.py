@@ -170,7 +170,7 @@ class _Estimate:
 
     def by_judge(self) -> NDArray[np.float64]:
         """Return the sandwich by judge; that of votes where all are one judge's."""
-        if self.clusters is None or len(self.clusters) < 2:
+        if self.clusters is None or len(self.clusters.clusters) < 2:
             return self.by_vote
         return covariance_of(self.aggregator, self.counts, self.scores, self.clusters)
 
@@ -236,7 +236,7 @@ def _joint(log: Votes, aggregator: Aggregator, some: Sequence[_Estimate], m: int
     judges = log.judges[rows] if log.judges is not None else rows
     said = log.clusters(judges, rows, (winners[rows], losers), n)
     scores = np.concatenate([one.scores for one in some])
-    return None if len(said) < 2 else covariance_of(aggregator, said.counts, scores, said)
+    return None if len(said.clusters) < 2 else covariance_of(aggregator, said.counts, scores, said)
 
 
 def _tasted(

@@ -382,7 +382,7 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
                 for one in _spreads(votes, (winners, losers), apart)
             )
             of_changes = _ratio(spread, single, np.ones(len(both), np.bool_))
-    return DesignEffect(worth * points, of_changes * points, units, len(by_judge), points)
+    return DesignEffect(worth * points, of_changes * points, units, len(by_judge.clusters), points)
 
 
 def _spreads(

@@ -260,7 +260,7 @@ class CrossedVotes(CountedVotes):
         def variance(*way: NDArray[np.int32]) -> NDArray[np.float64]:
             some = self.by(*way)
             found = replicates_of(aggregator, scores, resamples_of(some, resamples, seed))
-            return _spread_of(found) * len(some) / (len(some) - 1)
+            return _spread_of(found) * len(some.clusters) / (len(some.clusters) - 1)
 
         judges, queries, both = variance(self.judge), variance(self.query), variance(*units)
         wanted = np.maximum(judges + queries - both, np.maximum(judges, queries))
@@ -279,9 +279,9 @@ class CrossedVotes(CountedVotes):
             if of.effective < FEW
         ]
 
-    def notes(self, aggregator: Aggregator) -> list[str]:
+    def notes(self, aggregator: Aggregator, scales: NDArray[np.int64]) -> list[str]:
         """Return notes for readers of the scores."""
-        return [*super().notes(aggregator), *self.few_units()]
+        return [*super().notes(aggregator, scales), *self.few_units()]
 
 
 def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:

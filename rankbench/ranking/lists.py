@@ -119,7 +119,7 @@ class Ballots(RefittedLog):
             return aggregator.winners(PairCounts.from_comparisons(implied_comparisons(orders), m))
         return None
 
-    def notes(self, aggregator: Aggregator) -> list[str]:
+    def notes(self, aggregator: Aggregator, scales: NDArray[np.int64]) -> list[str]:
         """Return notes for readers of the scores."""
         return [NO_TIMES] if "sequential" in aggregator.properties else []
 
@@ -171,7 +171,7 @@ class Sessions(RefittedLog):
         """Return a number for each item, (m,)."""
         return np.zeros(len(self.items), np.int64)
 
-    def notes(self, aggregator: Aggregator) -> list[str]:
+    def notes(self, aggregator: Aggregator, scales: NDArray[np.int64]) -> list[str]:
         """Return notes for readers of the scores: unused clicks, items without an observation."""
         shown, unseen = self.selections, list[str]()
         unused = {"outside of the shown list": self.off_list, "on what a session had clicked before": self.repeated}

@@ -281,7 +281,7 @@ def counted_votes(
         data = part.data if part.counts.weighted else part.counts
         return CountedVotes(data, split=split), LogFacts(part.counts.judgments, 0, 0)
     refuse_too_many_cells(part)
-    judges = len(part.data) if isinstance(part.data, ClusterCounts) else 0
+    judges = len(part.data.clusters) if isinstance(part.data, ClusterCounts) else 0
     facts = LogFacts(part.counts.judgments, judges, part.unsigned)
     few = None
     if by_judge(facts, intervals):

@@ -271,7 +271,7 @@ def rank(
     irregular = "irregular" in aggregator.properties
     scores = log.scores(aggregator)
     scales = log.scales(aggregator)
-    notes = log.notes(aggregator)
+    notes = log.notes(aggregator, scales)
     if intervals is None:
         return ranked(log.items, scores, scales), notes
     if irregular:
@@ -289,7 +289,7 @@ def rank(
             ranking, more = with_draws(log, scores, scales, draws, aggregator, known=known)
             return ranking, [*notes, *more, *interval_notes(log)]
         covariance, more = log.covariance(aggregator, scores)
-        errors = log.range_errors(aggregator, scores, covariance, 0, seed)
+        errors = log.range_errors(aggregator, scores, scales, covariance, 0, seed)
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
         ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
         ranking, profiled = with_likelihood(ranking, log, aggregator)
@@ -310,7 +310,7 @@ def rank(
         ranking, more = with_draws(log, scores, scales, [deviations], aggregator, known=False)
         return ranking, [*notes, *more]
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
-    if (errors := log.range_errors(aggregator, scores, covariance, resamples, seed)) is not None:
+    if (errors := log.range_errors(aggregator, scores, scales, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)
     ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
     return ranking, [*notes, *reference_note(ranking), *without_spread(ranking, units)]

@@ -168,6 +168,7 @@ class RankedLog(ABC):
         self,
         aggregator: Aggregator,
         scores: NDArray[np.float64],
+        scales: NDArray[np.int64],
         covariance: NDArray[np.float64],
         resamples: int,
         seed: int,
@@ -178,8 +179,8 @@ class RankedLog(ABC):
         """
         return None
 
-    def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return notes for readers of the scores."""
+    def notes(self, aggregator: Aggregator, scales: NDArray[np.int64]) -> list[str]:
+        """Return notes for readers of the scores, on such `scales`."""
         return []
 
 
@@ -281,6 +282,7 @@ class CountedVotes(RankedLog):
         self,
         aggregator: Aggregator,
         scores: NDArray[np.float64],
+        scales: NDArray[np.int64],
         covariance: NDArray[np.float64],
         resamples: int,
         seed: int,
@@ -301,14 +303,13 @@ class CountedVotes(RankedLog):
             single = covariance_of(aggregator, self.counts, scores, None)
         known = has_interval(self.units)
         if aggregator.only_differences():
-            scales = self.scales(aggregator)
             reference = reference_items(covariance, scales, known)
             covariance, single = (relative_covariance(one, scales, reference) for one in (covariance, single))
         return moderated(covariance, single, self.units.items, degrees_of_freedom(self.units), known)
 
-    def notes(self, aggregator: Aggregator) -> list[str]:
+    def notes(self, aggregator: Aggregator, scales: NDArray[np.int64]) -> list[str]:
         """Return notes for readers of the scores."""
-        own, connected = len(scales_of(aggregator, self.counts).sizes), len(self.counts.connected.sizes)
+        own, connected = int(scales.max()) + 1, len(self.counts.connected.sizes)
         estimated = estimated_items(aggregator, self.counts)
         remarks = [ESTIMATED.sentence.format(value=estimated)] if estimated else []
         if own <= connected:
@@ -397,7 +398,7 @@ class OrderedVotes(RefittedLog):
         """Return a number for each item, (m,)."""
         return self.votes.counts().connected.scale_of.astype(np.int64)
 
-    def notes(self, aggregator: Aggregator) -> list[str]:
+    def notes(self, aggregator: Aggregator, scales: NDArray[np.int64]) -> list[str]:
         """Return notes for readers of the scores."""
         order = self.votes.order_note() if "sequential" in aggregator.properties else ""
         return [order] if order else []

@@ -258,7 +258,7 @@ class _Side:
 
     def shares(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return keys (item among `places`, unit) and the share of the item's votes that are the unit's."""
-        counts, units = self.data.counts, len(self.data)
+        counts, units = self.data.counts, len(self.data.clusters)
         of = np.full(counts.m, -1)
         of[places] = np.arange(len(places))
         pair = self.data.cells // 3
@@ -289,7 +289,7 @@ def _freedom(sides: Sequence[_Side], places: Sequence[NDArray[np.int64]]) -> NDA
 
     A unit adds to the change of an item the difference of its shares of the item's votes.
     """
-    units, items = len(sides[0].data), len(places[0])
+    units, items = len(sides[0].data.clusters), len(places[0])
     (base_keys, base), (head_keys, head) = (side.shares(at) for side, at in zip(sides, places, strict=True))
     keys, at = np.unique(np.concatenate([base_keys, head_keys]), return_inverse=True)
     added = np.bincount(at.reshape(-1), np.concatenate([-base, head]), len(keys)) ** 2
@@ -321,7 +321,7 @@ def _estimates(
     centre = np.median(moved[known]) if known.any() else np.median(moved)
     moved = moved - centre
     again = _centred(drawn[1][whole] - drawn[0][whole], known)
-    units = len(sides[0].data)
+    units = len(sides[0].data.clusters)
     se = again.std(axis=0, ddof=1) * np.sqrt(units / (units - 1)) if whole.sum() > 1 else np.full(len(items), np.nan)
     if dealt is not None:
         by_chance = scores[1] - dealt[:, places[0]]

@@ -184,7 +184,7 @@ def sandwich(
         raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {MOST_DENSE} items)")
     if fit.nu == np.inf:
         return np.zeros((counts.m, counts.m))
-    groups = len(data) if isinstance(data, ClusterCounts) else counts.judgments
+    groups = len(data.clusters) if isinstance(data, ClusterCounts) else counts.judgments
     if groups < 2:
         raise InputError("a sandwich needs two clusters at least")
     if counts.weighted and not isinstance(data, ClusterCounts):
@@ -245,7 +245,9 @@ def sandwich_draws(
         pull = data.weights * said.bend[pair] * spread[pair]
         of = data.weights * said.slope[way, pair] / np.sqrt(1 - np.minimum(pull, 0.9))
         items = np.stack([counts.low[pair], counts.high[pair]], axis=1).reshape(-1)
-        rows = csr_array((np.stack([of, -of], axis=1).reshape(-1), items, 2 * data.starts), shape=(len(data), counts.m))
+        rows = csr_array(
+            (np.stack([of, -of], axis=1).reshape(-1), items, 2 * data.starts), shape=(len(data.clusters), counts.m)
+        )
         clustered = rows.T.tocsr()
     else:
         slope, _ = _reduced_votes(said, spread, np.zeros_like(spread), np.zeros_like(spread))
@@ -286,9 +288,9 @@ def _clustered(said: ScoreContributions, data: ClusterCounts, bread: NDArray[np.
 
     d, meat = len(bread), np.zeros_like(bread)
     low, high = data.counts.low, data.counts.high
-    rows = np.zeros((max(1, min(len(data), _ROWS // d)), d))
+    rows = np.zeros((max(1, min(len(data.clusters), _ROWS // d)), d))
     done = 0
-    while done < len(data):
+    while done < len(data.clusters):
         done, filled = add_clusters(
             done, data.starts, data.cells, data.weights, low, high, said.slope, said.extra, said.bend, said.cross,
             said.bend_extra, bread, data.counts.m, TERMS, ENOUGH_TERMS, rows, meat,

@@ -98,7 +98,9 @@ class CheckedTable:
     Attributes
     ----------
     frame : LazyFrame
-        Errors of rows are raised when it is collected.
+        In the schema of `rankbench.data.tables`. Errors of rows are raised when it is collected.
+    table : TableKind, optional
+        Its kind, where it is known.
     columns : mapping of str to str
         Names of columns in the file, by role; of a table in the schema already none.
     left : tuple of str
@@ -114,6 +116,7 @@ class CheckedTable:
     """
 
     frame: pl.LazyFrame
+    table: TableKind | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     left: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -167,7 +170,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     left = tuple(name for name in given.schema().names() if name not in read)
     notes = (stated(found, kind, given, read), *raw.notes, *found.notes, *absent_words(given, found.reading))
     values = stated_values(found, raw.path, left)
-    return CheckedTable(frame, roles, left, notes, found.reading, found.table.doubts, values)
+    return CheckedTable(frame, kind, roles, left, notes, found.reading, found.table.doubts, values)
 
 
 def _checked_by(kind: TableKind, table: RawTable) -> pl.LazyFrame:
