@@ -285,15 +285,15 @@ LOG = CountedVotes(count_pairs(*np.array([[0, 1], [1, 2], [3, 4]]).T))
 
 
 def test_the_note_names_the_method_and_counts_scales_and_groups() -> None:
-    (note,) = LOG.notes(EachAlone())
+    (note,) = LOG.notes(EachAlone(), LOG.scales(EachAlone()))
     assert note.startswith("each-alone puts the items on 5 scales, although chains of comparisons connect 2 groups: ")
-    (note,) = LOG.notes(BradleyTerry(ridge=0.0))
+    (note,) = LOG.notes(BradleyTerry(ridge=0.0), LOG.scales(BradleyTerry(ridge=0.0)))
     assert note.startswith("bradley-terry:ridge=0 puts the items on 5 scales")
     connected = CountedVotes(count_pairs(*np.array([[0, 1], [1, 2]]).T))
-    assert "although all items are connected: " in connected.notes(EachAlone())[0]
+    assert "although all items are connected: " in connected.notes(EachAlone(), connected.scales(EachAlone()))[0]
 
 
 def test_nothing_is_said_where_the_method_has_no_more_scales_than_the_log() -> None:
-    assert LOG.notes(BradleyTerry()) == []
+    assert LOG.notes(BradleyTerry(), LOG.scales(BradleyTerry())) == []
     # Fewer scales than groups: no pair that was compared has been torn apart.
-    assert LOG.notes(OneScale()) == []
+    assert LOG.notes(OneScale(), LOG.scales(OneScale())) == []

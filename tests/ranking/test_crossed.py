@@ -205,7 +205,7 @@ def test_what_is_put_in_order_part_by_part_is_what_all_of_it_is(
     for unit in (parts.judge, parts.query):
         given = list(parts.parts(unit))
         assert len(given) > 1
-        assert sum(len(part) for part in given) == len(np.unique(unit))
+        assert sum(len(part.clusters) for part in given) == len(np.unique(unit))
         assert max(len(part.cells) for part in given) <= max(at_once, np.bincount(unit).max())
     for name in ("judge", "query", "cell", "weight"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))

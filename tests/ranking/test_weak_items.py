@@ -54,14 +54,16 @@ def with_a_stranger(log: CountedVotes, votes: int) -> CountedVotes:
     if isinstance(data, ClusterCounts):
         cell = np.repeat(data.cells, data.weights.astype(np.int64))
         pair, lost = cell // 3, cell % 3
-        judges = np.repeat(np.repeat(np.arange(len(data)), np.diff(data.starts)), data.weights.astype(np.int64))
+        judges = np.repeat(
+            np.repeat(np.arange(len(data.clusters)), np.diff(data.starts)), data.weights.astype(np.int64)
+        )
     ends = counts.low[pair], counts.high[pair]
     winners, losers = np.where(lost, ends[1], ends[0]), np.where(lost, ends[0], ends[1])
     won, lost_all = (3 + np.arange(votes)) % counts.m, np.full(votes, counts.m)
     said = np.append(winners, won), np.append(losers, lost_all)
     if not isinstance(data, ClusterCounts):
         return CountedVotes(count_pairs(*said, m=counts.m + 1))
-    judged = np.append(judges, np.arange(votes) % len(data))
+    judged = np.append(judges, np.arange(votes) % len(data.clusters))
     return CountedVotes(count_clusters(*said, judged, m=counts.m + 1), by_judge=True)
 
 
