@@ -26,8 +26,7 @@ from rankbench.errors import OptionError
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.reading import with_told
-from rankbench.logs.log_dataset import suite_of
-from rankbench.logs.open import own_log
+from rankbench.logs.open import own_log, suite_of
 from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
 from rankbench.reports.results import PaperFiles, Results, run_record, run_summary
 from rankbench.reports.results import report as write

@@ -40,7 +40,7 @@ from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
 from rankbench.ranking.sampling_units import has_interval, too_few_judges_note
 from rankbench.ranking.times import TimesTogether, TimeUnit
-from rankbench.stats.best import ranges_from_first
+from rankbench.stats.contender_ranks import ranges_from_first
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

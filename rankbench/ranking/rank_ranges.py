@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.ranking.sampling_units import Units, degrees_of_freedom, has_interval
-from rankbench.stats.best import possible_best
-from rankbench.stats.contender_ranks import rank_ranges_of_signs
+from rankbench.stats.contender_ranks import possible_best, rank_ranges_of_signs
 from rankbench.stats.contrast_columns import AllPairs
 from rankbench.stats.contrasts import above_least, within_range
 from rankbench.stats.multiple_tests import told_apart
@@ -166,7 +165,7 @@ class RankRanges(NamedTuple):
         The best and the worst place of each item, 1 being the best; all ranges hold at once.
     first : ndarray of bool, shape (m,)
         Items that may be the first of their scale. The first one is among them with the same confidence, by
-        comparisons with the best: see `rankbench.stats.best`. Their ranges begin at 1.
+        comparisons with the best: see `rankbench.stats.contender_ranks`. Their ranges begin at 1.
     """
 
     low: NDArray[np.int64]

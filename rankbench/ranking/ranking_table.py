@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError, OptionError, closest, option
 from rankbench.ranking.rank import ItemRanking
 from rankbench.ranking.sampling_units import has_interval, lacking
-from rankbench.stats.best import ranges_from_first
+from rankbench.stats.contender_ranks import ranges_from_first
 
 _TOGETHER = 1000
 """Rankings that become a table together: a table of two items takes a thousand times their memory."""

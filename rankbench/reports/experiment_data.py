@@ -23,7 +23,6 @@ from rankbench.interfaces.figure import ContenderResults, MatchedResults
 from rankbench.interfaces.metric import Fact
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.interfaces.suite import Experiment
-from rankbench.stats.best import ranges_from_first
 from rankbench.stats.bootstrap import (
     ARRAYS,
     REPLICATES,
@@ -36,6 +35,7 @@ from rankbench.stats.bootstrap import (
     widened_for_overlap,
     widening,
 )
+from rankbench.stats.contender_ranks import ranges_from_first
 from rankbench.stats.contrasts import MeanIntervals, mean_intervals, within_range
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import Member, StoredCell, SuiteRecord

@@ -17,7 +17,7 @@ from rankbench.reports.leaders import MOST_NAMED
 from rankbench.reports.over_logs import OverLogs
 from rankbench.reports.recommendation import joined_words
 from rankbench.reports.tables import metric_name
-from rankbench.stats.best import ranges_from_first
+from rankbench.stats.contender_ranks import ranges_from_first
 from rankbench.stats.simultaneous import FEW
 from rankbench.systems.score_sample import wrong_rates
 

@@ -189,7 +189,7 @@ def _smaller(experiment: Experiment, prepared: Prepared) -> Iterator[str]:
 
 def _strangers_of(prepared: Prepared) -> set[str]:
     """Return the plugins of the protocol, the data set and its readers."""
-    from rankbench.logs.log_dataset import read_by
+    from rankbench.logs.open import read_by
 
     data = [prepared.dataset, *read_by(prepared.dataset)] if prepared.dataset is not None else []
     return {each for component in (prepared.protocol, *data) for each in third_party_distributions(component)}

@@ -22,7 +22,7 @@ from rankbench.errors import StoreError, option
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask
-from rankbench.logs.log_dataset import FILTERED, LogDataset
+from rankbench.logs.open import FILTERED, LogDataset
 from rankbench.plugin import manager
 from rankbench.runner.plan import Planned
 from rankbench.store.journal import FILE, Journal

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
-from rankbench.stats.best import best_of_arms, ranges_from_first
 from rankbench.stats.bootstrap import counts, crossed
-from rankbench.stats.contender_ranks import rank_ranges_of_signs, significance_tiers, top_shares
+from rankbench.stats.contender_ranks import (
+    best_of_arms,
+    ranges_from_first,
+    rank_ranges_of_signs,
+    significance_tiers,
+    top_shares,
+)
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
 from rankbench.stats.contrasts import studentized_contrasts, within_range
 from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
@@ -32,7 +37,7 @@ class SystemRanking:
     ranks : ndarray of int64, shape (S, 2)
         Smallest and largest rank, all together at 95%.
     may_be_first : ndarray of bool, shape (S,)
-        Systems that the best one is among at 95%, by comparisons with the best: see `rankbench.stats.best`.
+        Systems that the best one is among at 95%, by comparisons with the best: see `rankbench.stats.contender_ranks`.
     tiers : ndarray of int64, shape (S,)
         1: no system is significantly better.
     first, top : ndarray of float64, shape (S,)

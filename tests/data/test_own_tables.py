@@ -19,7 +19,7 @@ import rankbench
 from rankbench.data.cards import own_cards_folder
 from rankbench.data.tables.items import load_dataset
 from rankbench.errors import InputError, SpecError
-from rankbench.logs.log_dataset import LogDataset
+from rankbench.logs.open import LogDataset
 from rankbench.runner.prepare import dataset_of, protocol_of
 
 ROWS = [

@@ -30,9 +30,8 @@ from rankbench.descriptions import suspicions as findings
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table_check import RawTable
-from rankbench.logs import log_dataset, stream
-from rankbench.logs.log_dataset import LogDataset
-from rankbench.logs.open import open_log, own_log
+from rankbench.logs import stream
+from rankbench.logs.open import LogDataset, open_log, own_log
 from rankbench.protocols import log_votes as protocol_votes
 from rankbench.protocols.log_votes import votes_of
 from rankbench.ranking import load
@@ -280,7 +279,7 @@ def test_a_reader_of_parquet_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = tmp_path / "log.votes"
     pl.DataFrame(VOTES).write_parquet(path)
     monkeypatch.setattr(Columnar, "parquet", declares)
-    monkeypatch.setattr(log_dataset, "choose_reader", lambda path: Columnar())
+    monkeypatch.setattr("rankbench.logs.open.choose_reader", lambda path: Columnar())
     source = open_log(path)
     assert (source.parquet is not None) == declares
     assert load_log(source, Borda())[0].items == ["a", "b", "c"]

@@ -23,7 +23,7 @@ from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING
 from rankbench.logs.open import log_file
 from rankbench.protocols.items import Items
 from rankbench.runner.question import RunQuestion
-from rankbench.stats.best import ranges_from_first
+from rankbench.stats.contender_ranks import ranges_from_first
 from rankbench.store.journal import Journal
 
 ELO = 'use = "elo:factor=400"'

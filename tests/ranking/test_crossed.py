@@ -32,7 +32,7 @@ from rankbench.ranking import interval_kinds as crossed
 from rankbench.ranking.interval_kinds import CrossedVotes, crossed_votes
 from rankbench.ranking.rank import rank
 from rankbench.ranking.rank_ranges import score_intervals
-from rankbench.stats.best import ranges_from_first
+from rankbench.stats.contender_ranks import ranges_from_first
 
 M = 5
 

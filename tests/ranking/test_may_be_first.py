@@ -12,7 +12,7 @@ from settings_of_logs import Setting
 import rankbench
 from rankbench.aggregators.score_tables import MeanRank, MeanScore
 from rankbench.ranking.rank import rank
-from rankbench.stats.best import ranges_from_first
+from rankbench.stats.contender_ranks import ranges_from_first
 from rankbench.systems.system_ranking import SystemRanking, rank_systems
 
 

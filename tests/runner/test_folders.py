@@ -17,8 +17,7 @@ from rankbench.api import planned
 from rankbench.cli import main
 from rankbench.errors import SpecError, StoreError
 from rankbench.interfaces.cell import BlockResult
-from rankbench.logs.log_dataset import read_by
-from rankbench.logs.open import own_log
+from rankbench.logs.open import own_log, read_by
 from rankbench.protocols.items import Items
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.progress import Progress

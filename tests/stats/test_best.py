@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, ttest_ind
 
-from rankbench.stats.best import possible_best
 from rankbench.stats.bootstrap import crossed
-from rankbench.stats.contender_ranks import contenders_that_may_be_best
+from rankbench.stats.contender_ranks import contenders_that_may_be_best, possible_best
 
 C = 5
 
