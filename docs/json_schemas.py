@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -179,6 +180,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
     "report": ["report done", "report late", "report own"],
     "compare": ["compare done changed", "compare votes.csv later.csv", "compare done done"],
     "time": ["time small.toml --rounds 2 --out times"],
+    "time --against": [f"time small.toml --against {sys.executable} --rounds 12 --out both"],
     "history add": [BEFORE[-1].replace("past", "future")],
     "history show": ["history show past"],
     "verify": ["verify done", "verify damaged"],
@@ -245,8 +247,6 @@ def answered(command: str) -> str:
 def name_of(arguments: Sequence[str], answer: Mapping[str, object]) -> str:
     """Return the name of the answer that a command gives."""
     words = [word.partition("=")[0] for word in arguments]
-    if {"time", "--against"} <= {*words}:
-        return "compare"
     if words[0] == "info" and "kind" in answer:
         return f"info --kind {answer['kind'] if answer['kind'] in ('suite', 'format') else 'component'}"
     names = [name for name in (*EXAMPLES, *WRITTEN) if {*name.split()} <= {*words} and words[0] == name.split()[0]]
@@ -261,7 +261,7 @@ def meaning(answer: str, path: str) -> str:
         return str(asked["properties"][field]["description"] if field else asked["description"])
     end = path
     while end and (end != "*" or path == "*"):
-        for table in (answer, answer.partition(" --")[0], answer.partition(" ")[0], "every"):
+        for table in ("compare" if answer == "time --against" else answer, answer.partition(" ")[0], "every"):
             if end in MEANINGS.get(table, {}):
                 return MEANINGS[table][end]
         end = end.partition(".")[2]
@@ -276,8 +276,10 @@ def question_of(answer: str) -> Any:
     from rankbench.audits.question import AuditQuestion
     from rankbench.cli.aggregate import AggregateQuestion, RankQuestion
     from rankbench.cli.run import LogRunQuestion
+    from rankbench.tracking.question import CompareQuestion, TimeQuestion
 
     questions = {"aggregate": AggregateQuestion, "rank": RankQuestion, "audit": AuditQuestion, "run": LogRunQuestion}
+    questions |= {"compare": CompareQuestion, "time": TimeQuestion}
     return questions.get(answer.partition(" ")[0])
 
 

@@ -65,12 +65,13 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, title
     something is worse, or changed on the same judgments and nobody declared it, 2 if the input cannot be used, 3 if a
     row of BASE was not tested.
     """
+    asked = CompareQuestion.from_options(**options)
     with heartbeat(f"comparing {base} and {head}"):
-        found = compare_results(base, head, CompareQuestion.from_options(**options))
+        found = compare_results(base, head, asked)
     answer, origin = comparison_answer(found), Provenance({str(base): "", str(head): ""})
     acts = ["--declared WHY"] * found.undeclared + ["--out comparison.html"] * bool(answer.tables)
     keep = [shlex.join(["rankbench", "history", "add", str(head), "--to", "history"])] * head.is_dir()
-    answer = replace(answer, title=title, next=acts or keep, provenance=origin)
+    answer = replace(answer, title=title, next=acts or keep, provenance=origin, question=asked)
     if out is not None:
         show(answer, "html" if out.suffix.lower() == ".html" else "md", out)
     finish(answer, form or "table")
@@ -150,13 +151,13 @@ def time(suite: str, form: Format | None, out: Path | None, **options: Any) -> N
         doing[:] = [text]
         click.echo(visible_line(text), err=True)
 
+    asked = TimeQuestion.from_options(**options)
     with heartbeat(lambda: doing[0]):
-        timed = time_suite(suite, TimeQuestion.from_options(**options), out, say)
-    finish(_answer(timed), form or "table")
+        timed = time_suite(suite, asked, out, say)
+    finish(replace(_answer(timed), question=asked), form or "table")
 
 
 def _answer(timed: TimedSuite) -> Answer:
-
     table = Table(TIME_COLUMNS, [row.cells() for row in timed.rows], (0, 1))
     if timed.comparison is None:
         answer = Answer(timed_json(timed), timed.headline(), [table], [timed.sentence()], exit_code=timed.exit_code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, WithJsonSchema, field_validator
 
 from rankbench.core.question import Offered, QuestionRecord
 from rankbench.core.text import seconds_of
@@ -32,7 +32,9 @@ class ChangeQuestion(QuestionRecord):
     alpha : float, in (0, .5)
     """
 
-    margin: Annotated[Margin | None, Offered(name="worse-by", metavar="X|X%")] = None
+    margin: Annotated[
+        Margin | None, Offered(name="worse-by", metavar="X|X%"), WithJsonSchema({"type": ["string", "null"]})
+    ] = None
     """A smaller change is not worse; default: 0, of speeds 5%, of speeds timed in turns 1%. For memory it is always 10%
     and 16 MiB."""
 

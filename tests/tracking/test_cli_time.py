@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from command_line import called
 from data_files import written
 from small_suites import suite_text
 
@@ -125,8 +126,7 @@ def once(suite: Path) -> tuple[Path, str]:
     """One version, in one launch, with a contender that is added."""
     out = suite.parent / "once"
     arguments = ["time", str(suite), "--rounds", "1", "--only", "a/k=1", "--n", "400", "--out", str(out)]
-    arguments += ["--with", MINE, "--only", "a/erm*", "--format", "json"]
-    shown = CliRunner().invoke(main, arguments, prog_name="rankbench")
+    shown = called(*arguments, "--with", MINE, "--only", "a/erm*", "--json")
     assert shown.exit_code == 0, shown.output
     return out, shown.stdout
 
@@ -146,6 +146,8 @@ def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> No
     assert row["first"] == timings.first[cell] > 0
     assert row["ratio"] > 0
     assert row["lower"] is None  # one launch shows no interval
+    assert found["asked"]["only"] == ["a/k=1", "a/erm*"]
+    assert (found["asked"]["rounds"], found["asked"]["margin"]) == (1, None)
 
 
 def test_the_gate_times_each_loss_on_many_lists() -> None:
@@ -205,6 +207,8 @@ def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
     assert shown.exit_code == 3
     assert "budget is too small" in shown.stdout
     against = ("--against", sys.executable, "--budget", "0.001s", "--out", str(tmp_path / "c"))
+    found = json.loads(rankbench("time", str(suite), *against, "--worse-by", "5%", "--json").stdout)
+    assert (found["asked"]["against"], found["asked"]["margin"]) == (sys.executable, "5%")
     shown = rankbench("time", str(suite), *against, "--format", "github")
     assert shown.exit_code == 3
     warning = "::warning title=rankbench compare - not tested::"
