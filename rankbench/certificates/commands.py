@@ -99,9 +99,6 @@ def certify(
     surrogate: str | None,
     form: Format | None,
     out: Path | None,
-    picture: Path | None,
-    verify: Path | None,
-    folder: Path | None,
     calibration: bool,
     title: str,
     **question: Any,
@@ -128,13 +125,13 @@ def certify(
             which = "with" if calibration else "without"
             raise click.UsageError(f"{which} --calibration leave --{'all' if name == 'folder' else name} out")
     asked = {name: value for name, value in question.items() if name not in others}
-    if sum(given is not None for given in (surrogate, verify, folder)) != 1:
+    if sum(given is not None for given in (surrogate, question["verify"], question["folder"])) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
     if calibration:
         return _calibrate(str(surrogate), form, out, title, **asked)
     if form not in (None, "table", "json"):
         raise click.UsageError(f"a certificate is no {form}: leave --format out, or ask for --calibration")
-    finish(_certify(surrogate, out, picture, verify, folder, **asked), form or "table")
+    finish(_certify(surrogate, out, **asked), form or "table")
 
 
 def _calibrate(
@@ -154,9 +151,14 @@ def _calibrate(
 
 
 def _certify(
-    surrogate: str | None, out: Path | None, picture: Path | None, verify: Path | None, folder: Path | None,
+    surrogate: str | None,
+    out: Path | None,
+    *,
+    picture: Path | None,
+    verify: Path | None,
+    folder: Path | None,
     **question: Any,
-) -> Answer:  # fmt: skip
+) -> Answer:
     if verify is not None:
         accepted, lines = check(verify)
         said = f"{verify}: the checker {'accepts' if accepted else 'rejects'} it."
