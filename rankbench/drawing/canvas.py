@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -326,17 +326,14 @@ class TitledDrawing(NamedTuple):
     ----------
     drawing : Drawing
     title : str
-    made : function, optional
-        Returns the figure as matplotlib has it, where that shows more than the drawing.
     """
 
     drawing: Drawing
     title: str
-    made: Callable[[], Canvas] | None = None
 
     def canvas(self) -> Canvas:
         """Return the figure as a matplotlib figure."""
-        return self.made() if self.made else titled_canvas(self.drawing, self.title)
+        return titled_canvas(self.drawing, self.title)
 
 
 def titled_canvas(drawing: Drawing, title: str, looks: Mapping[str, Look] | None = None) -> Canvas:

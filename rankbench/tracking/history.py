@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.core.component import first_problem
 from rankbench.core.system import replace_file
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.drawing.looks import COLORS, safe, styled
 from rankbench.errors import InputError, SpecError, option
 from rankbench.interfaces.figure import Drawing, Line, Plot
 from rankbench.interfaces.suite import matches
@@ -27,10 +27,6 @@ from rankbench.tracking.change_points import ChangePoint, change_points
 from rankbench.tracking.speed_changes import read_job
 from rankbench.tracking.timings import has_timings, read_timings
 from rankbench.tracking.turns import launch_log_ratios
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 
 class HistoryValue(BaseModel):
@@ -276,69 +272,40 @@ MOST_SHOWN = 24
 """Series in a figure: those that changed come first."""
 
 
+_EACH, _LEVEL, _WORSE, _BETTER = "each run", "level", "change to the worse", "change to the better"
+"""Series of a plot: runs, their medians between changes, and the places of changes."""
+
+
 def history_figure(series: Sequence[Series]) -> TitledDrawing:
-    """Return a history as a figure: a panel a series; its picture has a shade where a change may lie."""
+    """Return a history as a figure: a panel a series, with a band where a change may lie."""
     shown = sorted(series, key=lambda one: not one.changes)[:MOST_SHOWN]
     changed = sum(bool(one.changes) for one in series)
     more = f", {len(shown)} of them shown" if len(shown) < len(series) else ""
-    words = f"{changed} of {len(series)} series changed{more}"
-    if changed:
-        words += "\nshaded: where a change may lie (95%), orange to the worse, green to the better"
-    drawing = Drawing(tuple((_series_plot(one),) for one in shown), ("each run", "level"))
-    return TitledDrawing(drawing, words, lambda: _history_canvas(shown, words))
+    words = f"{changed} of {len(series)} series changed{more}" + "\nbands: where a change may lie (95%)" * bool(changed)
+    plots = tuple((_series_plot(one),) for one in shown)
+    return TitledDrawing(Drawing(plots, (_EACH, _LEVEL, _BETTER, _WORSE), size=(5.7, 1.8)), words)
 
 
 def _series_plot(one: Series) -> Plot:
-    values, levels = np.array(one.values), _levels(one)
-    x = [place for low, high, _ in levels for place in (low - 0.5, high - 0.5, math.nan)]
+    values, when = np.array(one.values), f"{one.dates[0]:%Y-%m-%d}"
+    edges = [0, *(change.at for change in one.changes), len(values)]
+    levels = [(low - 0.5, high - 0.5, np.median(values[low:high])) for low, high in itertools.pairwise(edges)]
+    x = [place for low, high, _ in levels for place in (low, high, math.nan)]
     y = [place for _, _, level in levels for place in (level, level, math.nan)]
-    lines = (("each run", np.arange(len(values)), values), ("level", np.array(x), np.array(y)))
+    lines = [Line(_EACH, np.arange(len(values), dtype=np.float64), values, *_nothing(len(values)))]
+    lines.append(Line(_LEVEL, np.array(x), np.array(y), *_nothing(len(x))))
+    for change in one.changes:
+        ends, sides = np.array([change.low - 0.5, change.high + 0.5]), np.repeat([[values.min()], [values.max()]], 2, 1)
+        lines.append(Line(_WORSE if one.worse(change) else _BETTER, ends, *_nothing(2)[:1], *sides))
     return Plot(
         "\n".join(textwrap.wrap(f"{one.name} ({one.machine})", LONGEST_TITLE)),
-        f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}",
-        _direction(one),
-        tuple(Line(name, at.astype(float), value, *np.full((2, len(at)), math.nan)) for name, at, value in lines),
+        f"runs from {when} to {one.dates[-1]:%Y-%m-%d}"
+        if len(values) > 1
+        else f"one run, {when}: nothing to compare it with yet",
+        "less is better" if one.direction == "minimize" else "more is better",
+        tuple(lines),
     )
 
 
-def _levels(one: Series) -> list[tuple[int, int, float]]:
-    """Return the first run, the end and the median of each stretch between changes."""
-    edges = [0, *(change.at for change in one.changes), len(one.values)]
-    return [(low, high, float(np.median(one.values[low:high]))) for low, high in itertools.pairwise(edges)]
-
-
-def _direction(one: Series) -> str:
-    return "less is better" if one.direction == "minimize" else "more is better"
-
-
-def _history_canvas(shown: Sequence[Series], words: str) -> Canvas:
-    from matplotlib.figure import Figure
-
-    columns = min(3, len(shown))
-    rows = -(-len(shown) // columns)
-    with styled():
-        figure = Figure(figsize=(max(6.4, 4.2 * columns), 2.3 * rows + 0.8), layout="constrained")
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for axes, one in zip(grid.flat, shown, strict=False):
-            _draw_series(axes, one)
-        for axes in grid.flat[len(shown) :]:
-            axes.set_visible(False)
-        figure.suptitle(words, fontsize=10)
-    return figure
-
-
-def _draw_series(axes: Axes, one: Series) -> None:
-    x = np.arange(len(one.values))
-    axes.set_title("\n".join(textwrap.wrap(safe(one.name), 60)), fontsize=7)
-    axes.set_ylabel(_direction(one), fontsize=7)
-    if len(x) == 1:
-        axes.plot(x, one.values, "o", color=COLORS[0])
-        axes.set(xticks=[], xlim=(-1, 1))
-        axes.set_xlabel(f"one run, {one.dates[0]:%Y-%m-%d}: nothing to compare it with yet", fontsize=7)
-        return
-    axes.plot(x, one.values, ".", color="0.45", markersize=3)
-    for low, high, level in _levels(one):
-        axes.plot([low - 0.5, high - 0.5], [level, level], color=COLORS[0], linewidth=1.6)
-    for change in one.changes:
-        axes.axvspan(change.low - 0.5, change.high + 0.5, color=COLORS[1 if one.worse(change) else 2], alpha=0.25)
-    axes.set_xlabel(f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}", fontsize=7)
+def _nothing(size: int) -> NDArray[np.float64]:
+    return np.full((2, size), math.nan)
