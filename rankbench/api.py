@@ -19,8 +19,6 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.interfaces.suite import EVERYTHING, Suite
 from rankbench.ranking.times import CalendarUnit
-from rankbench.reports.document import terminal_of
-from rankbench.reports.headline import partial
 from rankbench.reports.rerun import rerun as compute_again
 from rankbench.reports.results import PaperFiles, Results
 from rankbench.reports.results import report as make_report
@@ -209,21 +207,13 @@ def _run(made: Planned, question: RunQuestion, directory: Path, told: Progress) 
         store.begin(record, made.plan.members)
         told.start(missing, len(made.plan.tasks) - len(missing))
         missing = [replace(task, advance=told.advance) for task in missing]
-        blocks = _computed(made, missing, question)
-        return record, len(missing), _stored(store, made, blocks, told, first=len(missing) > 1)
-
-
-def _stored(store: Store, made: Planned, blocks: Iterable[BlockResult], told: Progress, *, first: bool) -> float:
-    """Store blocks as they are computed, and show the `first`; return their total seconds."""
-    busy = 0.0
-    for index, block in enumerate(blocks):
-        _check_code(made.plan.plugins)
-        store.commit(block)
-        busy += block.seconds
-        told.done(block)
-        if first and index == 0:
-            told.show(terminal_of(partial(store)))
-    return busy
+        busy = 0.0
+        for block in _computed(made, missing, question):
+            _check_code(made.plan.plugins)
+            store.commit(block)
+            busy += block.seconds
+            told.done(block)
+        return record, len(missing), busy
 
 
 def _computed(made: Planned, tasks: Sequence[BlockTask], question: RunQuestion) -> Iterable[BlockResult]:
@@ -293,7 +283,6 @@ def report(
 def verify(
     directory: Path | str,
     *,
-    rows: Path | str | None = None,
     rerun: int | None = 0,
     seed: int | None = None,
     workers: int = 1,
@@ -305,8 +294,6 @@ def verify(
     ----------
     directory : path
         A published folder, or that of a run.
-    rows : path, optional
-        The published rows, if they are neither in the folder nor beside it.
     rerun : int or None
         So many blocks are computed again, drawn at random; None: all.
     seed : int, optional
@@ -327,10 +314,9 @@ def verify(
     SpecError, InputError
         Blocks cannot be computed here: a contender or the data are missing.
     """
-    folder, apart = Path(directory), None if rows is None else Path(rows)
-    found = verify_files(folder, apart)
+    found = verify_files(Path(directory))
     if rerun == 0 or not found.shown:
         return found
     drawn = secrets.randbelow(2**32) if seed is None else seed
-    again = compute_again(folder, rerun, drawn, rows=apart, workers=workers, progress=progress)
+    again = compute_again(Path(directory), rerun, drawn, workers=workers, progress=progress)
     return Verification(found.differences + again.differences, found.shown + again.shown)

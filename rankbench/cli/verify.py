@@ -16,11 +16,6 @@ from rankbench.runner.progress import ConsoleProgress
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option(
-    "--rows",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="The published rows; default: DIRECTORY/rows, or DIRECTORY-rows.",
-)
 @click.option("--rerun", metavar="N|all", help="Number of blocks, drawn at random, to compute again; or all.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the choice of blocks; default: a new one, printed.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
@@ -28,9 +23,10 @@ from rankbench.runner.progress import ConsoleProgress
 def verify(directory: Path, rerun: str | None, **options: Any) -> Answer:
     """Verify a published folder against its rows.
 
-    rankbench makes the pages, CSV and the numbers behind the figures in DIRECTORY again from its rows, and compares
-    them to the byte: this shows that the folder is consistent, not that it is honest. With --rerun it computes
-    blocks again, and compares them with the rows. Exits with 1 if anything differs, each difference on a line.
+    rankbench makes the pages, CSV and the numbers behind the figures in DIRECTORY again from its rows, in it or in
+    DIRECTORY-rows, and compares them to the byte: this shows that the folder is consistent, not that it is honest. With
+    --rerun it computes blocks again, and compares them with the rows. Exits with 1 if anything differs, each difference
+    on a line.
     """
     progress = ConsoleProgress(Console(stderr=True))
     found = api.verify(directory, rerun=_blocks(rerun), progress=progress, **options)

@@ -34,7 +34,7 @@ from rankbench.reports.experiment_data import ContenderKey, ContenderRuns, Exper
 from rankbench.reports.over_claims import answers_over
 from rankbench.reports.over_logs import over_logs
 from rankbench.reports.standings import Standing, standings
-from rankbench.reports.verdicts import JudgedClaim, clearest_first, findings_of, verdict, without_held
+from rankbench.reports.verdicts import JudgedClaim, judged, without_held
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
@@ -208,13 +208,7 @@ def _answer(
         evidence = kind.evidence(compared)
     except NoEvidenceError as why:
         return replace(empty, notes=(*empty.notes, str(why)))
-    found = replace(
-        empty,
-        verdict=verdict(kind, evidence.bounds),
-        by_draws=verdict(kind, evidence.by_draws),
-        findings=findings_of(kind, evidence),
-        against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
-    )
+    found = judged(empty, kind, evidence)
     if too_few(len(repetitions)):
         note = f"{len(repetitions)} repetitions are too few to judge a claim; at least {FEWEST} are needed"
         return replace(

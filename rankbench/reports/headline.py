@@ -10,17 +10,15 @@ from rankbench.core.text import first_of, grouped_digits, markdown, mean_text, w
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
-from rankbench.reports.experiment_data import experiment_data_of
 from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.footnotes import STOPPED
 from rankbench.reports.leaderboard_intro import answer_sentences
 from rankbench.reports.leaders import headline_section, leaders_of
 from rankbench.reports.over_logs import over_logs
 from rankbench.reports.over_page import answer_over_logs
-from rankbench.reports.standings import Standing, best_first, standings_so_far
-from rankbench.reports.tables import metric_name, metric_title, rank_text
+from rankbench.reports.standings import Standing, best_first
+from rankbench.reports.tables import metric_title, rank_text
 from rankbench.stats.contrasts import FEWEST
-from rankbench.store.journal import StoredResults
 
 MOST_SHOWN = 15
 """Contenders in the table of a terminal; all are on the leaderboard."""
@@ -110,25 +108,6 @@ def headline_of(analysis: Analysis) -> Headline:
     few = sorted({label for one in leaders if one.too_few for label in one.unranked})
     missing = {"done": leaders[0].repetitions, "needed": FEWEST, "unranked": few} if few else None
     return Headline(said, title, splits, rows, missing, analysis.record.smaller)
-
-
-def partial(results: StoredResults) -> list[TerminalNode]:
-    """Return tables of results so far: for each experiment, means at the largest n with results."""
-    found: list[TerminalNode] = []
-    for data in experiment_data_of(results):
-        source, metric = data.source, data.metrics[0]
-        matched = next(
-            (matched for matched in reversed(data.by_n) if any(runs.stored for runs in matched.contenders)), None
-        )
-        if source.layout == "race" and matched is not None:
-            simulated = ", **simulated data**" if source.simulated else ""
-            at = f"n = {grouped_digits(matched.n)}, {len(matched.repetitions)} of {matched.planned} repetitions"
-            by = metric_name(source.metric(metric))
-            title = f"{markdown(data.experiment.title)} by {by}: {at}{simulated}"
-            splits = {split: source.short(split) for split in reversed(source.shown_splits())}
-            rows = tuple(row for split in splits for row in standings_so_far(data, matched, metric, split))
-            found += Headline((), title, splits, rows).nodes()
-    return found or [Paragraph("no results yet")]
 
 
 MOST_NAMED = 5

@@ -11,7 +11,7 @@ from rankbench.interfaces.claim import Compared, WeightedContrast
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.over_logs import OverLogs
-from rankbench.reports.verdicts import JudgedClaim, clearest_first, findings_of, verdict, without_held
+from rankbench.reports.verdicts import JudgedClaim, judged, without_held
 from rankbench.stats.bootstrap import REPLICATES, crossed
 
 
@@ -56,12 +56,5 @@ def _judged(over: OverLogs, claim: Claim) -> JudgedClaim:
     evidence = kind.evidence(compared)
     # One observation a family: there are no repetitions beside them.
     evidence = replace(evidence, by_draws=evidence.bounds)
-    said = verdict(kind, evidence.bounds)
-    found = replace(
-        empty,
-        verdict=said,
-        by_draws=said,
-        findings=findings_of(kind, evidence),
-        against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
-    )
+    found = judged(empty, kind, evidence)
     return found if whole.all() else without_held(found)

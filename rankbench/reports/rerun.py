@@ -29,7 +29,6 @@ def rerun(
     blocks: int | None,
     seed: int,
     *,
-    rows: Path | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Verification:
@@ -37,7 +36,7 @@ def rerun(
 
     Parameters
     ----------
-    directory, rows
+    directory : Path
         See `rankbench.reports.verify.verify_files`.
     blocks : int or None
         Number of blocks, drawn without replacement; None: all.
@@ -60,7 +59,7 @@ def rerun(
         The data, or the contenders, are not here.
     """
     settle_runtime()
-    with open_results(directory, rows, listed=False) as results:
+    with open_results(directory, listed=False) as results:
         planned = planned_again(results.record())
         if isinstance(planned, list):
             return Verification(tuple(planned), ())

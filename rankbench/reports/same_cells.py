@@ -105,7 +105,8 @@ class SameCells:
         if np.array_equal(published, values, equal_nan=True):
             return True
         known = self.now.source(place.experiment).metric(metric)
-        apart = beyond(published, values, 0.0 if self.exact else known.tolerance)
+        size = np.maximum(1.0, np.maximum(np.abs(published), np.abs(values)))
+        apart = beyond(published, values, 0.0 if self.exact else known.tolerance * size)
         if apart.any():
             worst = int(np.argmax(np.where(apart, np.abs(published - values), -1)))
             before, after = float(published[worst]), float(values[worst])
@@ -172,9 +173,10 @@ def _where(m: Member) -> str:
     return f"{m.experiment}, {m.label!r}, n = {m.n:,}, repetition {m.repetition}"
 
 
-def beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Return whether values differ by more than a tolerance, relative to the larger of them and 1."""
+def beyond(
+    one: NDArray[np.float64], other: NDArray[np.float64], allowed: float | NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Return whether values differ by more than is allowed; infinite and missing ones are to be the same."""
     with np.errstate(invalid="ignore"):
-        size = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
-        near = np.isfinite(size) & (np.abs(one - other) <= tolerance * size)
+        near = np.isfinite(one) & np.isfinite(other) & (np.abs(one - other) <= allowed)
     return np.asarray(~(near | (one == other) | (np.isnan(one) & np.isnan(other))))

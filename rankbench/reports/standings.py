@@ -93,16 +93,6 @@ def standings(data: ExperimentData) -> list[Standing]:
     ]
 
 
-def standings_so_far(data: ExperimentData, matched: MatchedRuns, metric: str, split: Split) -> list[Standing]:
-    """Return the rows of contenders with results, with means alone over the repetitions that all of them finished."""
-    table = _Table(data, matched, metric, split)
-    return [
-        table.row(runs, {"mean": table.means(runs).mean()} if runs.compared and matched.repetitions else {})
-        for runs in matched.contenders
-        if runs.stored
-    ]
-
-
 Values: TypeAlias = dict[str, dict[str, Any]]
 """Values of contenders by label and column."""
 

@@ -98,7 +98,14 @@ def without_held(answer: JudgedClaim) -> JudgedClaim:
     )
 
 
-def findings_of(kind: ClaimKind, evidence: Evidence) -> tuple[Finding, ...]:
+def judged(empty: JudgedClaim, kind: ClaimKind, evidence: Evidence) -> JudgedClaim:
+    """Return a claim with its verdicts, and the contrasts that they rest on."""
+    against = tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds))
+    by_both, by_draws = (verdict(kind, bounds) for bounds in (evidence.bounds, evidence.by_draws))
+    return replace(empty, verdict=by_both, by_draws=by_draws, findings=_findings(kind, evidence), against=against)
+
+
+def _findings(kind: ClaimKind, evidence: Evidence) -> tuple[Finding, ...]:
     """Return the contrasts with their intervals, in the unit that is shown."""
     both, draws = evidence.bounds, evidence.by_draws
     columns = (both.estimate, both.lower, both.upper, draws.lower, draws.upper, both.own_lower, both.own_upper)

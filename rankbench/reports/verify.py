@@ -72,15 +72,13 @@ class Verification:
     shown: tuple[str, ...]
 
 
-def verify_files(directory: Path, rows: Path | None = None) -> Verification:
+def verify_files(directory: Path) -> Verification:
     """Make a folder's CSV, Markdown and the numbers behind its figures again, and compare them to the byte.
 
     Parameters
     ----------
     directory : Path
         A published folder, or that of a run.
-    rows : Path, optional
-        The published rows, if they are neither in the folder nor beside it.
 
     Raises
     ------
@@ -94,7 +92,7 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verification:
     found = [listed] if listed else []
     found += _by_digests(directory, digests) if digests else []
     folders = [] if (directory / FILE).exists() else [directory / ROWS, rows_apart(directory)]
-    published = rows or next((one for one in folders if one.is_dir()), None)
+    published = next((one for one in folders if one.is_dir()), None)
     if published is None:
         with open_results(directory, listed=False) as results:
             return _verified(directory, results, digests, found)

@@ -38,8 +38,7 @@ class Plan:
     members : list of Member
         Cells as experiments show them.
     tasks : list of BlockTask
-        In the order of execution: repetition by repetition, so that a first leaderboard
-        is there early.
+        In the order of execution: repetition by repetition, so that a report of the first ones is of all contenders.
     added : dict of str to tuple of str
         By experiment, the labels of contenders that are not of the suite.
     made_by : dict of str to dict of str to tuple of str

@@ -68,47 +68,43 @@ def prepare_sources(suite: Suite, given: Sequence[Dataset] = ()) -> Sources:
     """
     wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]] = {}
     key_of: dict[str, tuple[str, str]] = {}
-    asked: dict[str, Dataset] = {}
-    used: set[int] = set()
-    late: set[int] = set()
-    refusals: dict[int, str] = {}
+    own: dict[str, Dataset] = {}
     for experiment in suite.experiments:
         protocol = protocol_of(experiment.protocol)
-        dataset = None
-        if protocol.table is not None:
-            # By their places: two files of one name are two data sets.
-            fitting = [i for i, d in enumerate(given) if not protocol.refusal(d)]
-            refusals |= {i: refusal for i, d in enumerate(given) if (refusal := protocol.refusal(d))}
-            late |= {*fitting[1:]}
-            if fitting:
-                used.add(fitting[0])
-                dataset = given[fitting[0]]
-            else:
-                dataset = _own(experiment.name, experiment.dataset, protocol, [protocol.refusal(d) for d in given])
-                # One object, so that a protocol recognizes data that another one has loaded.
-                dataset = asked.setdefault(str(dataset), dataset)
-        key = (str(protocol), str(dataset) if dataset else "")
+        dataset = _first_fitting(protocol, given)
+        if protocol.table is not None and dataset is None:
+            dataset = _own(experiment.name, experiment.dataset, protocol, [protocol.refusal(one) for one in given])
+            # One object, so that a protocol recognizes data that another one has loaded.
+            dataset = own.setdefault(str(dataset), dataset)
+        key_of[experiment.name] = key = (str(protocol), str(dataset) if dataset else "")
         wanted[key] = (protocol, dataset)
-        key_of[experiment.name] = key
-    for i, d in enumerate(given):
-        if i not in used:
-            why = refusals.get(i, "its protocols take none")
-            if i in late:
+    for i, one in enumerate(given):
+        # By itself: two files of one name are two data sets.
+        if not any(dataset is one for _, dataset in wanted.values()):
+            refusals = [protocol.refusal(one) for protocol, _ in wanted.values() if protocol.table is not None]
+            why = refusals[-1] if refusals else "its protocols take none"
+            if "" in refusals:
                 why = "an earlier one takes its place; run the suite on one after the other"
-            which = f"{d!s} (number {i + 1})" if len(given) > 1 else str(d)
+            which = f"{one!s} (number {i + 1})" if len(given) > 1 else str(one)
             raise SpecError(f"no experiment of suite {suite.name!r} takes data set {which}: {why}")
     return _prepared(suite, wanted, key_of)
+
+
+def _first_fitting(protocol: Protocol, given: Sequence[Dataset]) -> Dataset | None:
+    """Return the first data set that a protocol takes, in the place of the suite's."""
+    takes = protocol.table is not None
+    return next((one for one in given if takes and not protocol.refusal(one)), None)
 
 
 def source_names(suite: Suite, given: Sequence[Dataset] = ()) -> dict[str, tuple[str, str]]:
     """Return by experiment the name of its protocol and its data set, as `prepare_sources` chooses them."""
     found = {}
     for experiment in suite.experiments:
-        protocol, data = protocol_of(experiment.protocol), ""
-        if protocol.table is not None:
-            fitting = next((one for one in given if not protocol.refusal(one)), None)
-            data = str(dataset_of(experiment.dataset) if fitting is None and experiment.dataset else fitting or "")
-        found[experiment.name] = protocol.name, data
+        protocol = protocol_of(experiment.protocol)
+        data = _first_fitting(protocol, given)
+        if data is None and protocol.table is not None and experiment.dataset:
+            data = dataset_of(experiment.dataset)
+        found[experiment.name] = protocol.name, str(data or "")
     return found
 
 

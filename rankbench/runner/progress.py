@@ -159,9 +159,6 @@ class Progress:
     def done(self, block: BlockResult) -> None:
         """Record the result of a block, or of a part of one."""
 
-    def show(self, partial: RenderableType) -> None:
-        """Show a first, partial leaderboard."""
-
     def say(self, text: str) -> None:
         """Show the current step."""
 
@@ -223,11 +220,6 @@ class ConsoleProgress(Progress):
     def done(self, block: BlockResult) -> None:
         """Count the contenders of a result."""
         self._work.done(block)
-
-    def show(self, partial: RenderableType) -> None:
-        """Print the partial leaderboard above the bar."""
-        if self.console.is_terminal:
-            self.console.print(partial)
 
     def say(self, text: str) -> None:
         """Rename the bar, and keep it for the next line."""

@@ -275,15 +275,13 @@ def holds_results(directory: Path) -> bool:
 
 
 @contextmanager
-def open_results(directory: Path, rows: Path | None = None, *, listed: bool = True) -> Iterator[StoredResults]:
+def open_results(directory: Path, *, listed: bool = True) -> Iterator[StoredResults]:
     """Open the results of a run's folder, or of a published one.
 
     Parameters
     ----------
     directory : Path
         A folder with a journal, which then counts, or with published rows in it or beside it.
-    rows : Path, optional
-        Folder of published rows that are kept elsewhere.
     listed : bool
         Refuse rows in the folder, or beside it, that are not those that it says it was published with.
 
@@ -292,17 +290,14 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
     StoreError
         There are neither, or they are damaged, or others.
     """
-    if rows is None and (directory / FILE).exists():
+    if (directory / FILE).exists():
         with Journal(directory) as journal:
             yield journal
         return
-    found = rows or rows_folder(directory)
-    if found is None:
+    if (found := rows_folder(directory)) is None:
         if (directory / DIGESTS).exists():
-            raise StoreError(
-                f"{directory}: its rows are not here: put them beside it, as "
-                f"{rows_apart(directory).name} (or say where they are: rankbench verify --rows FOLDER)"
-            )
+            where = rows_apart(directory).name
+            raise StoreError(f"{directory}: its rows are not here: put them beside it, as {where}")
         if _holds_audit(directory):
             raise StoreError(
                 f"{directory}: an audit is here, and no results of a run. rankbench makes it again of its log: "
@@ -314,7 +309,7 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
         )
     opened = PublishedRows(found)
     # All rows are under the digest of their manifest: to read and hash the two lists takes a millisecond.
-    published = read_digests(directory) if listed and rows is None else None
+    published = read_digests(directory) if listed else None
     if published is not None and published.rows != opened.digest:
         raise StoreError(
             f"{opened.path}: these are not the rows that were published: {directory / DIGESTS} has another sha256. "

@@ -19,6 +19,7 @@ from rankbench.core.text import count_text, natural
 from rankbench.interfaces.cell import RANKING, Split
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.reports.experiment_data import ContenderRuns, ExperimentData, experiment_data_of
+from rankbench.reports.same_cells import beyond
 from rankbench.stats.bootstrap import order_widening, widening
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SourceRecord, SuiteRecord
@@ -259,9 +260,7 @@ def _differ(pair: _Pair, metric: str, base: NDArray[np.float64], head: NDArray[n
     finite = np.abs(base[np.isfinite(base)])
     size = float(finite.max(initial=0.0))
     tolerance = pair.data.source.metric(metric).tolerance if pair.elsewhere else ROUNDING
-    with np.errstate(invalid="ignore"):
-        near = np.abs(base - head) <= max(tolerance * size, _ULPS)
-    return np.asarray(~(near | (base == head) | (np.isnan(base) & np.isnan(head))))
+    return beyond(base, head, max(tolerance * size, _ULPS))
 
 
 def _spread(

@@ -111,7 +111,7 @@ def test_rows_that_are_too_many_stand_beside(tmp_path: Path, monkeypatch: pytest
     assert contents(out) == before
     assert contents(tmp_path / "out-rows") == inside
     (tmp_path / "out-rows").rename(tmp_path / "elsewhere")
-    with pytest.raises(StoreError, match=r"its rows are not here: put them beside it, as out-rows \("):
+    with pytest.raises(StoreError, match=r"its rows are not here: put them beside it, as out-rows"):
         report(out)
     (tmp_path / "elsewhere").rename(tmp_path / "out-rows")
     monkeypatch.undo()

@@ -16,7 +16,6 @@ import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from synthetic import Contender, Plan
 
 from rankbench.core.text import code, csv_cell, interval_text, markdown, natural, number, one_line
@@ -25,11 +24,9 @@ from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import SpecError, StoreError
 from rankbench.interfaces.protocol import NOBODY
 from rankbench.interfaces.suite import Figure
-from rankbench.reports.document import terminal_of
 from rankbench.reports.experiment_data import experiment_data_of
 from rankbench.reports.figures import SampledResults
 from rankbench.reports.footnotes import Group, data_lines, data_remarks
-from rankbench.reports.headline import partial
 from rankbench.reports.results import Results, report
 from rankbench.reports.standings import COLUMNS
 from rankbench.store.published import open_results
@@ -377,25 +374,6 @@ def test_no_journal_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "leaderboard.json").write_text('{"probes": []}', encoding="utf-8")
     with pytest.raises(StoreError, match="rankbench audit LOG --out"):
         report(tmp_path)
-
-
-def so_far(folder: Path) -> str:
-    console = Console(file=io.StringIO(), width=120)
-    with synthetic.Store(folder) as store:
-        console.print(terminal_of(partial(store)))
-    return str(console.file.getvalue())  # type: ignore[attr-defined]
-
-
-def test_partial_on_a_terminal(tmp_path: Path) -> None:
-    plan = synthetic.claimed()
-    plan.contenders[0].label = "[bold]k=1\x1b[2J"
-    plan.contenders.append(Contender("broken", {"k": 9}, fails={0: ("diverged", "nan")}))
-    assert "no results yet" in so_far(synthetic.write(tmp_path, [plan], order=[]))
-    text = so_far(synthetic.write(tmp_path, [plan], order=[0]))
-    assert "n = 200,000, 1 of 6 repetitions, simulated data" in text
-    assert "[bold]k=1[2J" in text
-    assert "\x1b" not in text
-    assert text.index("regression k=inf") < text.index("logistic") < text.index("[bold]") < text.index("diverged")
 
 
 @given(st.text())

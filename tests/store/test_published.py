@@ -78,5 +78,3 @@ def test_where_rows_are_looked_for(tmp_path: Path) -> None:
         assert inside.digest == sha256(rows[MANIFEST])
     with open_results(tmp_path / "run") as run:
         assert isinstance(run, Journal)
-    with open_results(tmp_path / "run", folder / "rows") as named:
-        assert isinstance(named, PublishedRows)
