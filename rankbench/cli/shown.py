@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,6 +20,7 @@ from rankbench.core.question import QuestionRecord
 from rankbench.core.system import replace_file
 from rankbench.core.text import code, distinct, markdown, one_line, visible, visible_line, without_commands
 from rankbench.errors import Warned
+from rankbench.html.content import Table as Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,34 +35,6 @@ JSON_SCHEMA = 1
 
 SCREEN = 24
 """Lines of a terminal that an answer takes: a table has the rows for which there is room."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table for people.
-
-    Attributes
-    ----------
-    columns : sequence of str
-    rows : iterable of sequence of str
-        Read once, when the table is written.
-    words : collection of int
-        Places of the columns with texts of data or plugins; on a page they begin at the left, and numbers end at the
-        right.
-    title : str
-        The line above it on a terminal.
-    note : str
-        A sentence between its title and it, on a page.
-    shaded : bool
-        Whether a page shades its numbers, which are from 0 to 1.
-    """
-
-    columns: Sequence[str]
-    rows: Iterable[Sequence[str]]
-    words: Collection[int] = ()
-    title: str = ""
-    note: str = ""
-    shaded: bool = False
 
 
 Part: TypeAlias = "Table | str | RenderableType"
@@ -307,7 +280,7 @@ def _html(answer: Answer) -> bytes:
     from rankbench.drawing.canvas import picture_bytes
     from rankbench.drawing.looks import assign_looks
     from rankbench.html.charts import chart_content
-    from rankbench.html.content import Chart, Page, SortedTable
+    from rankbench.html.content import Chart, Page
     from rankbench.html.page import page_bytes
 
     words, charts, tables = "\n\n".join(_head(answer)) + "\n", [], []
@@ -318,10 +291,10 @@ def _html(answer: Answer) -> bytes:
         charts = [Chart("figure", one_line(figure.title), svg, content)]
         words += f"\n![{markdown(figure.title.splitlines()[0])}](figures/figure.svg)\n"
     for at, part in enumerate(part for part in answer.tables if isinstance(part, Table)):
-        titles, numeric = distinct(part.columns, one_line), {*range(len(part.columns))} - {*part.words}
-        columns = [titles[column] for column in part.columns]
-        heading = one_line(part.title) or "All rows"
-        tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric, shaded=part.shaded))
+        titles = distinct(part.columns, one_line)
+        columns, title = [titles[column] for column in part.columns], one_line(part.title) or "All rows"
+        safe = replace(part, columns=columns, rows=_safe_rows(part), title=title, note="", name=f"table-{at + 1}")
+        tables.append(safe)
     below, texts = "\n\n".join(_below(answer)), answer.provenance.texts()
     return page_bytes(
         Page(answer.title or answer.headline, words, tables, charts, below=below, texts=texts, sorts=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,40 +31,43 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class SortedTable:
-    """A table that sorts, filters and searches.
+class Table:
+    """A table for people; on a page it sorts, filters and searches.
 
     Attributes
     ----------
-    name : str
-        Its anchor.
-    title : str
     columns : sequence of str
-    rows : sequence of sequence of str
-    numeric : collection of int
-        Places of columns of numbers.
+    rows : iterable of sequence of str
+        Read once, when the table is written.
+    words : collection of int
+        Places of the columns with texts of data or plugins; on a page they begin at the left, and numbers end at the
+        right.
+    title : str
+        The line above it.
+    note : str
+        Markdown between its title and it, on a page.
+    shaded : bool
+        Whether cells of numbers, which are from 0 to 1, are shaded on a page: blue above one half, orange below.
+    name : str
+        Its anchor on a page.
     filters : collection of int
         Places of columns with a list of their values to choose from.
     later : collection of int
         Places of columns that a reader sees when asking for all.
     opens : int or None
         Place of the column whose cells open a panel, see `Page.data`.
-    note : str
-        Markdown above the table.
-    shaded : bool
-        Whether cells with numbers from 0 to 1 are shaded: blue above one half, orange below.
     """
 
-    name: str
-    title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numeric: Collection[int] = ()
-    filters: Collection[int] = ()
-    later: Collection[int] = ()
-    opens: int | None = None
+    rows: Iterable[Sequence[str]]
+    words: Collection[int] = ()
+    title: str = ""
     note: str = ""
     shaded: bool = False
+    name: str = field(default="", kw_only=True)
+    filters: Collection[int] = field(default=(), kw_only=True)
+    later: Collection[int] = field(default=(), kw_only=True)
+    opens: int | None = field(default=None, kw_only=True)
 
 
 class PairTable(BaseModel):
@@ -144,7 +147,7 @@ class Page:
     title : str
     words : str
         Markdown. An image ``figures/NAME.svg`` stands for the chart of that name.
-    tables : sequence of SortedTable
+    tables : sequence of Table
     charts : sequence of Chart
     details : str
         Markdown that is folded away until a reader opens it.
@@ -161,7 +164,7 @@ class Page:
 
     title: str
     words: str
-    tables: Sequence[SortedTable] = ()
+    tables: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
     details: str = ""
     data: PageData = field(default_factory=PageData)

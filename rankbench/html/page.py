@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from rankbench.core.text import LATEX, markdown
-from rankbench.html.content import Chart, Page, SortedTable
+from rankbench.html.content import Chart, Page, Table
 
 WEB_PAGE = "leaderboard.html"
 """The page of a run."""
@@ -273,7 +273,7 @@ def _ungrouped(text: str) -> str:
     return re.sub(r"<g[ />][^<>]*>|<g>|</g>", part, text)
 
 
-def _table(table: SortedTable, names: Collection[str]) -> str:
+def _table(table: Table, names: Collection[str]) -> str:
     head = "".join(
         f'<th scope="col"{_marks(table, at)}>{html.escape(column)}</th>' for at, column in enumerate(table.columns)
     )
@@ -288,16 +288,16 @@ def _table(table: SortedTable, names: Collection[str]) -> str:
     )
 
 
-def _marks(table: SortedTable, at: int) -> str:
-    places = ((' class="n"', table.numeric), (" data-filter", table.filters), (" data-more", table.later))
-    return "".join(mark for mark, chosen in places if at in chosen)
+def _marks(table: Table, at: int) -> str:
+    places = ((" data-filter", table.filters), (" data-more", table.later))
+    return ' class="n"' * (at not in table.words) + "".join(mark for mark, chosen in places if at in chosen)
 
 
-def _cell(table: SortedTable, at: int, text: str) -> str:
+def _cell(table: Table, at: int, text: str) -> str:
     words = html.escape(text)
     if at == table.opens:
         return f"<th scope=row><button>{words}</button>"
-    if at not in table.numeric:
+    if at in table.words:
         return f"<td class=w>{words}"
     shade = f" class=h{round(10 * float(text))}" if table.shaded and re.fullmatch(r"[01]\.\d+", text) else ""
     return f"<td{shade}>{words}"

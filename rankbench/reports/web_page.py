@@ -22,7 +22,7 @@ from rankbench.core.text import csv_cell, one_line
 from rankbench.drawing.looks import assign_looks
 from rankbench.errors import InputError
 from rankbench.html.charts import chart_content
-from rankbench.html.content import Chart, Page, PageData, PairTable, SortedTable
+from rankbench.html.content import Chart, Page, PageData, PairTable, Table
 from rankbench.html.page import page_bytes, title_of
 from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.suite import Experiment
@@ -228,9 +228,7 @@ def _canonical_losses(experiment: Experiment) -> tuple[str, ...]:
     return tuple(str(manager.get(Loss, text)) for text in experiment.losses)
 
 
-def _table(
-    name: str, title: str, text: str, shown: Collection[str], filters: Collection[str], note: str
-) -> SortedTable:
+def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str], note: str) -> Table:
     """Return columns of a CSV file as a table of the page, without empty ones."""
     head, *rows = csv.reader(io.StringIO(text))
     # Where nothing is drawn, n is 1 and says nothing.
@@ -240,16 +238,16 @@ def _table(
         if any(cells) and (column != "n" or {*cells} != {"1"})
     }
     shown = [column for column in shown if column in filled]
-    return SortedTable(
-        name,
-        title,
+    return Table(
         [TITLES.get(column, column.replace("_", " ")) for column in shown],
         [[_shown(column, row[head.index(column)]) for column in shown] for row in rows],
-        numeric={at for at, column in enumerate(shown) if column not in WORDS},
+        {at for at, column in enumerate(shown) if column in WORDS},
+        title,
+        note,
+        name=name,
         filters={at for at, column in enumerate(shown) if column in filters},
         later={at for at, column in enumerate(shown) if column in LATER},
         opens=next((at for at, column in enumerate(shown) if column == "contender"), None),
-        note=note,
     )
 
 

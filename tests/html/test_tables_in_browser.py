@@ -14,7 +14,7 @@ from hostile_run import HOSTILE
 from in_browser import lines_of, wait_for_count
 
 from rankbench.core.text import csv_cell, latex
-from rankbench.html.content import Page, PageData, PairTable, SortedTable
+from rankbench.html.content import Page, PageData, PairTable, Table
 from rankbench.html.page import page_bytes
 from rankbench.reports.web_page import TITLES
 
@@ -229,7 +229,7 @@ def test_panels_and_two_against_each_other_say_where_there_is_no_interval(
     below = [-2, -3, -1, -3, -1]
     values = {"nothing": [-2, *none] * 6, "part": [*below, *below, 1, *none, *([-2, *none] * 3)]}
     tables = [PairTable(experiment=name, metric="loss", values=values[name], **common) for name in values]
-    rows = SortedTable("standings", "All standings", ["contender"], [[name] for name in names], opens=0)
+    rows = Table(["contender"], [[name] for name in names], (0,), "All standings", name="standings", opens=0)
     path = tmp_path / "page.html"
     path.write_bytes(page_bytes(Page("Title", "words", [rows], data=PageData(pairs=tables, lists=[names]))))
     page = opened(path)
@@ -251,7 +251,9 @@ def test_a_phone_shows_the_rows_of_a_table_without_pages_as_cards(
     columns = ["", "probe", "finding", "option"]
     cells = ["x", "without-judge", "judge 15 votes unlike the others " * 4, "--without-judge 15 --without 'PaLM 2'"]
     path = tmp_path / "page.html"
-    path.write_bytes(page_bytes(Page("Title", "", [SortedTable("a", "Tests", columns, [cells] * rows)])))
+    path.write_bytes(
+        page_bytes(Page("Title", "", [Table(columns, [cells] * rows, range(len(columns)), "Tests", name="a")]))
+    )
     table = opened(path, 390).locator("table.data")
     titles = table.locator("tbody tr").first.locator("td").evaluate_all("all => all.map(one => one.dataset.title)")
     assert titles == (columns if cards else [None] * 4)
@@ -270,7 +272,7 @@ def test_a_card_is_as_wide_as_the_phone(opened: Callable[..., Any], tmp_path: Pa
 
 def test_numbers_are_copied_as_numbers(opened: Callable[..., Any], tmp_path: Path) -> None:
     cells = [["1,234,567", "< 1e-6", "not determined", "1,2"], *[["-0.5", "0.25", "", "b"]] * 14]
-    table = SortedTable("a", "Rows", ["n", "p", "upper", "name"], cells, numeric=(0, 1, 2))
+    table = Table(["n", "p", "upper", "name"], cells, (3,), "Rows", name="a")
     path = tmp_path / "page.html"
     path.write_bytes(page_bytes(Page("Title", "", [table])))
     page = opened(path)

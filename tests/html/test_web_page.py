@@ -26,7 +26,7 @@ from pydantic import Field
 
 import rankbench
 from rankbench.cli import main
-from rankbench.html.content import Page, PageData, SortedTable
+from rankbench.html.content import Page, PageData, Table
 from rankbench.html.page import _picture, in_site, page_bytes, without_pictures
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.plugin import manager
@@ -73,7 +73,7 @@ def test_the_policy_allows_what_the_page_holds_and_nothing_else(run: Path) -> No
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_of_others_are_text(name: str) -> None:
-    table = SortedTable("a", name, [name], [[name]], opens=0)
+    table = Table([name], [[name]], (0,), name, name="a", opens=0)
     page = page_bytes(Page(name, "", [table], data=PageData(panels={name: [(name, 0)]}, texts=[name]))).decode()
     found = html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
     assert found.count(name) == 5  # title, link to the table, heading, its label for screen readers, two cells but one
