@@ -122,11 +122,6 @@ def _ranking_answer(found: Aggregation, asked: AggregateQuestion, log: str, show
     return answer
 
 
-def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        raise click.UsageError("score tables have no judges and no votes: leave --without-judge and --min-votes out")
-
-
 class RankQuestion(SystemsQuestion):
     """Options of `rankbench rank`: the ranking, and what of it is shown."""
 
@@ -152,7 +147,6 @@ class RankQuestion(SystemsQuestion):
     "scores", metavar="SCORES|RUN...", nargs=-1, required=True, shell_complete=complete_names("dataset", files=True)
 )
 @question_options(SystemsQuestion, ReadingQuestion, RowsQuestion, RankQuestion)
-@click.option("--without-judge", "--min-votes", hidden=True, expose_value=False, callback=_refuse_filter_of_votes)
 @file_options
 def rank(scores: tuple[str, ...], form: Format | None, out: Path | None, title: str, **options: Any) -> None:
     """Rank the systems of a score table.

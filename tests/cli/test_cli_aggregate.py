@@ -387,10 +387,3 @@ def test_pooled_files(rankbench, rows, by_kind: str, tmp_path: Path) -> None:
 
 def test_pooled_categories_side_by_side(rows, by_kind: str) -> None:
     assert set(rows(by_kind, "--by", "kind", "--pool", "--across", "scores")[0]) == {"item", *KINDS}
-
-
-@pytest.mark.parametrize("option", ["--without-judge", "--min-votes"])
-def test_score_tables_have_no_judges_to_leave_out(rankbench, log: str, option: str) -> None:
-    done = rankbench("rank", log, option, "1")
-    assert done.exit_code == 2
-    assert "score tables have no judges and no votes" in done.output
