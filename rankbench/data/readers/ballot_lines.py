@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.readers.ballots import LineBallot, ballot_table
-from rankbench.data.readers.text_lines import Line, kept_lines
+from rankbench.data.readers.text_lines import TextLine, kept_lines
 from rankbench.data.tables.checks import TableReader
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import RawTable
@@ -86,7 +86,7 @@ def _bare(token: str) -> str:
     return token[1:-1].strip() if token[0] in '["' else token
 
 
-def _declared(lines: Iterable[Line]) -> dict[str, str]:
+def _declared(lines: Iterable[TextLine]) -> dict[str, str]:
     """Return the names of candidates by their tokens in ballots."""
     names = dict[str, str]()
     for line in lines:
@@ -99,7 +99,7 @@ def _declared(lines: Iterable[Line]) -> dict[str, str]:
     return names
 
 
-def _placed(choices: Sequence[tuple[str, str, str]], line: Line) -> list[list[str]]:
+def _placed(choices: Sequence[tuple[str, str, str]], line: TextLine) -> list[list[str]]:
     """Return the places of names, by the signs that follow them, or by their ratings between commas."""
     signs = {sign for *_, sign in choices} - {""}
     if "," in signs:
@@ -203,7 +203,7 @@ class CefReader(TableReader):
         return ballot_table(path, ballots, candidates, [note for note, holds in notes.items() if holds])
 
 
-def _parameter(line: Line) -> tuple[str, str]:
+def _parameter(line: TextLine) -> tuple[str, str]:
     """Return the name of a parameter, in small letters, and its value."""
     if (match := _PARAMETER.fullmatch(line.text)) is None:
         what = "is no parameter such as '#/Candidates: Ann ; Bob', at the beginning of its line"
@@ -219,7 +219,7 @@ def _parameter(line: Line) -> tuple[str, str]:
     return key, value
 
 
-def _vote(line: Line) -> LineBallot:
+def _vote(line: TextLine) -> LineBallot:
     """Return the vote in a line, without its comment."""
     match = _VOTE.fullmatch(line.text)
     ranking = match["ranking"].strip() if match else ""

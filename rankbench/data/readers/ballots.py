@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import count_text, listed, short_repr
-from rankbench.data.readers.text_lines import Line, kept_lines
+from rankbench.data.readers.text_lines import TextLine, kept_lines
 from rankbench.data.readers.unpacked import unpacked_name
 from rankbench.data.tables.checks import TableReader
 from rankbench.data.tables.orders import NO_CHOICES
@@ -67,7 +67,7 @@ class PreflibReader(TableReader):
 
     def raw(self, path: Path) -> RawTable:
         """Return the orders; see `Reader.raw`. All of the file is read at once."""
-        header, named, rows = dict[str, tuple[str, Line]](), dict[int, str](), list[Line]()
+        header, named, rows = dict[str, tuple[str, TextLine]](), dict[int, str](), list[TextLine]()
         for line in kept_lines(existing(path)):
             content = line.until(-1)
             key, colon, value = map(str.strip, content.text.partition(":"))
@@ -106,7 +106,7 @@ class PreflibReader(TableReader):
         note = f"rankbench adds up the counts of equal ballots: {more} more than ballots"
         return ballot_table(path, [*added.values()], candidates.values(), [note] * (len(rows) > len(added)))
 
-    def _candidates(self, said: str, line: Line, named: dict[int, str], rows: Sequence[Line]) -> dict[int, str]:
+    def _candidates(self, said: str, line: TextLine, named: dict[int, str], rows: Sequence[TextLine]) -> dict[int, str]:
         """Return the alternatives, from 0 where the header names a 0, or, without names, where a ballot ranks it."""
         numbered = named or {int(n) for row in rows for n in re.findall(_NUMBER, row.text.partition(":")[2])}
         start = 0 if 0 in numbered else 1
@@ -123,7 +123,7 @@ class PreflibReader(TableReader):
         return {number: named[number] for number in numbers}
 
 
-def _preflib_ballot(line: Line, candidates: Mapping[int, str], kind: str) -> LineBallot:
+def _preflib_ballot(line: TextLine, candidates: Mapping[int, str], kind: str) -> LineBallot:
     """Return the ballot of a line."""
     if (match := _BALLOT.fullmatch(line.text)) is None:
         raise line.error(f"{short_repr(line.text)} is not a ballot such as '12: 3,{{1,4}},2'")
@@ -176,7 +176,7 @@ class BltReader(TableReader):
         whole = (line.until(-1) for line in kept_lines(existing(path)))
         lines = (one.until(0 if one.text.startswith("#") else -1) for one in whole)
         lines = (line for line in lines if line.text)
-        first = next(lines, Line("", 1, path))
+        first = next(lines, TextLine("", 1, path))
         if not re.fullmatch(r"[1-9]\d{0,5}[ \t]+\d{1,6}", first.text):
             raise first.error(f"{short_repr(first.text)} are not the numbers of candidates and of seats")
         m = int(first.text.split()[0])
@@ -199,10 +199,10 @@ class BltReader(TableReader):
 
 
 def _blt_ballots(
-    lines: Iterator[Line], m: int, path: Path
-) -> tuple[list[tuple[Line, float, list[list[int]]]], set[int]]:
+    lines: Iterator[TextLine], m: int, path: Path
+) -> tuple[list[tuple[TextLine, float, list[list[int]]]], set[int]]:
     """Return lines of ballots, each with its weight and its places, and who has withdrawn."""
-    ballots, withdrawn = list[tuple[Line, float, list[list[int]]]](), set[int]()
+    ballots, withdrawn = list[tuple[TextLine, float, list[list[int]]]](), set[int]()
     for line in lines:
         if line.text == "0":
             if not ballots:
@@ -235,7 +235,7 @@ class LineBallot:
         Nobody cast it, a name is there twice, or a word says that nobody was chosen.
     """
 
-    line: Line
+    line: TextLine
     places: list[list[str]]
     count: float = 1
     weight: float = 1

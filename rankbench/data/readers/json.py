@@ -213,7 +213,7 @@ def _of_rows(rows: Iterable[dict[str, Any]], path: Path) -> RawTable:
         for number, row in enumerate(rows, 1):
             try:
                 if any(isinstance(value, list | dict) for value in row.values()):
-                    row = flattened(row, most=-1)
+                    row = flattened(row, longest=-1)
                     deep = {name for name, value in row.items() if _holds_object(value)}
                     nested.update(deep)
                     row = {name: _plain(value) for name, value in row.items() if name not in deep}

@@ -242,17 +242,17 @@ def rows_at(value: Any, path: str, beside: Mapping[str, Any]) -> Iterator[dict[s
         yield from rows_at(json.loads(value[key]) if step.endswith("!") else value[key], rest, beside)
 
 
-def flattened(value: Mapping[str, Any], prefix: str = "", most: int = _MOST_CELLS) -> dict[str, Any]:
-    """Return an object with the values of the objects, and of lists of `most` entries, in it, by names with dots.
+def flattened(value: Mapping[str, Any], prefix: str = "", longest: int = _MOST_CELLS) -> dict[str, Any]:
+    """Return an object with the values of the objects, and of lists of `longest` entries, in it, by names with dots.
 
     Longer lists are left out; with a negative number no list is.
     """
     found: dict[str, Any] = {}
     for key, one in value.items():
-        inner = dict(enumerate(one)) if isinstance(one, list) and len(one) <= most else one
+        inner = dict(enumerate(one)) if isinstance(one, list) and len(one) <= longest else one
         if isinstance(inner, dict):
-            found |= flattened({str(k): v for k, v in inner.items()}, f"{prefix}{key}.", most)
-        elif most < 0 or not isinstance(one, list):
+            found |= flattened({str(k): v for k, v in inner.items()}, f"{prefix}{key}.", longest)
+        elif longest < 0 or not isinstance(one, list):
             found[prefix + key] = one
     return found
 

@@ -109,7 +109,7 @@ def numbered_lines(path: Path, *, kept: bool = False) -> Iterator[tuple[int, str
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """A line of a file that is kept in memory, without its newline.
 
     Attributes
@@ -128,7 +128,7 @@ class Line:
         """Return an error on the line."""
         return InputError(message, path=self.path, row=self.number)
 
-    def until(self, at: int) -> Line:
+    def until(self, at: int) -> TextLine:
         """Return the line up to its comment, which begins at a ``#``, without blanks around; -1: it has none.
 
         Raises
@@ -142,9 +142,9 @@ class Line:
         return replace(self, text=(self.text[:at] if at >= 0 else self.text).strip())
 
 
-def kept_lines(path: Path) -> Iterator[Line]:
+def kept_lines(path: Path) -> Iterator[TextLine]:
     """Yield the lines of a file that are all kept; see `chunks`."""
-    return (Line(text, number, path) for number, text in numbered_lines(path, kept=True))
+    return (TextLine(text, number, path) for number, text in numbered_lines(path, kept=True))
 
 
 def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path | None) -> None:

@@ -80,7 +80,9 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
             refuse_alike(given, reading, kept, layout.text(what))
         doubt_scores(reading, scores)
         if layout.wild:
-            doubt_columns(reading, scores, layout.side, [name for name in layout.cells if facts.of[name]["truth"]])
+            doubt_columns(
+                reading, scores, layout.side, [name for name in layout.cells if facts.by_column[name]["truth"]]
+            )
         if layout.side != "task" and not ways.counts:
             refuse_scale(reading, scores, rows=not layout.side)
         refuse_twins(reading, scores.tasks)
@@ -159,7 +161,7 @@ def _laid_out(raw: RawTable, layout: ScoreLayout, facts: Facts, ways: Ways, name
 def _name(role: str, layout: ScoreLayout, facts: Facts) -> pl.Expr:
     """Return the names made of the columns of a role, without columns that are constant."""
     names = layout.reading.all(role)
-    parts = [name for name in names if not facts.of[name]["fixed"]] or names[:1]
+    parts = [name for name in names if not facts.by_column[name]["fixed"]] or names[:1]
     return pl.concat_str([text_of(name) for name in parts], separator=BETWEEN)
 
 

@@ -28,7 +28,7 @@ class Facts:
     rows : int
     simple : frozenset of str
         Columns whose cells are empty, or numbers without anything beside them.
-    of : dict of str to dict
+    by_column : dict of str to dict
         Facts by column. Of names: ``fixed``, whether all are one. Of scores: the first row, from 0, of a cell that is
         no number (``bad``), of one with a percent sign, or with another unit than the first (``signed``), and of one
         without (``plain``); ``numbers``, and cells that a word calls missing (``gone``); whether all are true and false
@@ -37,7 +37,7 @@ class Facts:
 
     rows: int
     simple: frozenset[str]
-    of: dict[str, dict[str, Any]]
+    by_column: dict[str, dict[str, Any]]
 
     @classmethod
     def found(cls, raw: RawTable, layout: ScoreLayout) -> Facts:
@@ -57,10 +57,10 @@ class Facts:
         ------
         Unread
         """
-        grouped = [name for name in layout.cells if name not in self.simple or self.of[name].get("mixed")]
+        grouped = [name for name in layout.cells if name not in self.simple or self.by_column[name].get("mixed")]
         refuse_grouped(raw, grouped, layout.reading)
-        texts = tuple(name for name in layout.cells if name in layout.wild and not self.of[name]["numbers"])
-        bad = [name for name in texts if self.of[name].get("bad") is not None]
+        texts = tuple(name for name in layout.cells if name in layout.wild and not self.by_column[name]["numbers"])
+        bad = [name for name in texts if self.by_column[name].get("bad") is not None]
         if bad and len(texts) < len(layout.cells):
             shown = {name: looks(cells) for name, cells in first_cells(raw, texts).items()}
             raise Unread(
@@ -70,16 +70,16 @@ class Facts:
                 shown=shown_columns(shown),
                 column=texts[0],
             )
-        rows = [(row, name) for name, own in self.of.items() if (row := own.get("bad")) is not None]
+        rows = [(row, name) for name, own in self.by_column.items() if (row := own.get("bad")) is not None]
         if rows:
             _refuse_number(raw, layout, *min(rows, key=lambda one: one[0]))
         for name in layout.cells:
-            signed, plain = self.of[name].get("signed"), self.of[name].get("plain")
+            signed, plain = self.by_column[name].get("signed"), self.by_column[name].get("plain")
             if signed is not None and plain is not None:
                 message = "cells of the column have different units, or a percent sign or none: write them in one way"
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out"
                 raise raw.at(max(signed, plain), Unread(message, step, code="number-form", column=name))
-            if not self.of[name]["numbers"] and self.rows:
+            if not self.by_column[name]["numbers"] and self.rows:
                 step = f"{option('columns', names_text({'ignore': (name,)}))} leaves it out"
                 raise Unread("the column has no score at all", step, code="blank", column=name)
 
@@ -88,21 +88,21 @@ class Facts:
         found = []
         for role in layout.rows():
             names = layout.reading.all(role)
-            if fixed := [name for name in names if len(names) > 1 and self.of[name]["fixed"]]:
+            if fixed := [name for name in names if len(names) > 1 and self.by_column[name]["fixed"]]:
                 found.append(f"{listed(fixed)} is the same in all rows, and no part of the {role}'s name")
-        if errors := [name for name in layout.cells if self.of[name].get("errors")]:
+        if errors := [name for name in layout.cells if self.by_column[name].get("errors")]:
             found.append(
                 "rankbench reads numbers in brackets or after \u00b1 as standard errors, not scores: "
                 f"{listed(errors[:SHOWN])}"
             )
-        percent = [name for name in layout.cells if self.of[name].get("signed") is not None]
+        percent = [name for name in layout.cells if self.by_column[name].get("signed") is not None]
         if percent and len(percent) < len(layout.cells):
             found.append(f"rankbench reads 78% as 78, beside columns without such a sign: {listed(percent[:SHOWN])}")
         return found
 
     def missing(self) -> dict[str, int]:
         """Return the number of cells with a word for missing."""
-        count = sum(own.get("gone", 0) for own in self.of.values())
+        count = sum(own.get("gone", 0) for own in self.by_column.values())
         return {"missing": count} if count else {}
 
 
