@@ -34,7 +34,7 @@ from rankbench.reports.experiment_data import ContenderKey, ContenderRuns, Exper
 from rankbench.reports.over_claims import answers_over
 from rankbench.reports.over_logs import over_logs
 from rankbench.reports.standings import Standing, standings
-from rankbench.reports.verdicts import JudgedClaim, judged, without_held
+from rankbench.reports.verdicts import JudgedClaim, claim_judged, without_held
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
@@ -208,7 +208,7 @@ def _answer(
         evidence = kind.evidence(compared)
     except NoEvidenceError as why:
         return replace(empty, notes=(*empty.notes, str(why)))
-    found = judged(empty, kind, evidence)
+    found = claim_judged(empty, kind, evidence)
     if too_few(len(repetitions)):
         note = f"{len(repetitions)} repetitions are too few to judge a claim; at least {FEWEST} are needed"
         return replace(

@@ -11,7 +11,7 @@ from rankbench.interfaces.claim import Compared, WeightedContrast
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.over_logs import OverLogs
-from rankbench.reports.verdicts import JudgedClaim, judged, without_held
+from rankbench.reports.verdicts import JudgedClaim, claim_judged, without_held
 from rankbench.stats.bootstrap import REPLICATES, crossed
 
 
@@ -56,5 +56,5 @@ def _judged(over: OverLogs, claim: Claim) -> JudgedClaim:
     evidence = kind.evidence(compared)
     # One observation a family: there are no repetitions beside them.
     evidence = replace(evidence, by_draws=evidence.bounds)
-    found = judged(empty, kind, evidence)
+    found = claim_judged(empty, kind, evidence)
     return found if whole.all() else without_held(found)

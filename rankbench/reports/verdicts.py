@@ -98,7 +98,7 @@ def without_held(answer: JudgedClaim) -> JudgedClaim:
     )
 
 
-def judged(empty: JudgedClaim, kind: ClaimKind, evidence: Evidence) -> JudgedClaim:
+def claim_judged(empty: JudgedClaim, kind: ClaimKind, evidence: Evidence) -> JudgedClaim:
     """Return a claim with its verdicts, and the contrasts that they rest on."""
     against = tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds))
     by_both, by_draws = (verdict(kind, bounds) for bounds in (evidence.bounds, evidence.by_draws))
