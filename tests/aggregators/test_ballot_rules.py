@@ -75,7 +75,7 @@ def test_ballots_of_one_item_stand_on_one_scale(rule, scores):
     assert found.table.sort("item")["score"].to_list() == scores
     assert found.table["scale"].to_list() == [1, 1, 1]
     assert found.facts["winners"] == ["a"]
-    assert found.notes == ("read as ballots: ranking; 3 items (a, b, c)  (standard names)",)
+    assert found.notes == ("read as ballots: ranking; 3 items ('a', 'b', 'c')  (standard names)",)
 
 
 def test_plurality_has_intervals_for_shares():

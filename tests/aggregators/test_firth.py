@@ -180,15 +180,20 @@ def test_resamples_have_the_pseudo_votes_of_the_log() -> None:
         np.testing.assert_allclose(row, method.from_counts(one), atol=0.03)
 
 
+def notes_of(counts: PairCounts, method: BradleyTerry) -> list[str]:
+    log = CountedVotes(counts)
+    return log.notes(method, log.scales(method))
+
+
 def test_what_is_estimated_of_many_items_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scales are the connected components, of however many items."""
     counts = drawn(6, 30, m=8)
     method = BradleyTerry(penalty="firth")
-    assert CountedVotes(counts).notes(method) == []
+    assert notes_of(counts, method) == []
     for module in ("ranking.ranked_log", "aggregators.likelihood.laplacian_system"):
         monkeypatch.setattr(f"rankbench.{module}.MOST_DENSE", 5)
     monkeypatch.setattr("rankbench.aggregators.likelihood.elimination.MOST_NEIGHBORS", 2)
-    (note,) = CountedVotes(counts).notes(method)
+    (note,) = notes_of(counts, method)
     assert note.startswith("shares of pairs in Firth's penalty are exact but for pairs of the 8 items")
     assert len(method.scales(counts).sizes) == 1
-    assert CountedVotes(counts).notes(BradleyTerry()) == []
+    assert notes_of(counts, BradleyTerry()) == []

@@ -91,7 +91,7 @@ def test_exit_codes_of_verdicts(arguments, verdict, code, tmp_path):
     done = CliRunner().invoke(main, ["certify", *arguments, "--out", str(out)])
     assert (json.loads(out.read_bytes())["verdict"], done.exit_code) == (verdict, code)
     assert f"rankbench certify --verify {out}" in done.stderr
-    assert ("--picture law.svg" in done.stderr) is (verdict == "VIOLATION")
+    assert ("--picture law.svg" in done.stderr) is verdict.startswith("VIOLATION")
     assert "--budget" not in done.stderr  # none of them ends a search
     checked = CliRunner().invoke(main, ["certify", "--verify", str(out)])
     assert checked.exit_code == 0

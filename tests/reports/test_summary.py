@@ -104,8 +104,8 @@ def test_units_are_called_by_their_names(tmp_path: Path) -> None:
 def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
     found = report(synthetic.write(tmp_path, [synthetic.drawn()]))
     (tmp_path / "other.csv").touch()
-    said = "beside it: details.md, leaderboard.csv, results.parquet, figures/ (4 pictures)"
-    assert shown(found, 400).splitlines()[-2:] == [f"{tmp_path}/leaderboard.md", said]
+    said = "beside it: leaderboard.md, details.md, leaderboard.csv, results.parquet, figures/ (4 pictures)"
+    assert shown(found, 400).splitlines()[-2:] == [f"{tmp_path}/leaderboard.html", said]
 
 
 LATE = "written knowing earlier results"

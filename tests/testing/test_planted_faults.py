@@ -1065,7 +1065,7 @@ class Guesses(rankbench.Protocol):
         return [CellResult(cell, "done", losses={("missed", "design"): self.missed(task)}) for cell in task.cells]
 
     def missed(self, task):
-        return np.random.default_rng(task.key.seed).random(3)
+        return np.random.default_rng([task.key.seed, task.key.repetition]).random(3)
 
 
 @fails("blocks-are-judged-alike")

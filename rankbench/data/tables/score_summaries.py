@@ -55,7 +55,7 @@ class Summary(NamedTuple):
     how: How
 
 
-def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | None:
+def summary_of(values: _Floats, rows: Sequence[int] | None = None, *, counted: bool = False) -> Summary | None:
     """Return a row that is the mean or the sum of a block of at least two others, or the sum of any two.
 
     Numbers may be rounded: the last digits say how.
@@ -71,6 +71,8 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
         nan where one is missing: means and sums are of the others.
     rows : sequence of int, optional
         Rows that may be one; by default all.
+    counted : bool
+        Numbers are counts of votes: of these, some are the sum of some others by chance, but not of all others.
     """
     n, m = values.shape
     if n < 3 or m < 2:
@@ -87,6 +89,8 @@ def summary_of(values: _Floats, rows: Sequence[int] | None = None) -> Summary | 
     for row, how in ends if np.ptp(totals) > 0 else ():
         if row in chosen and _is_total(values[row], np.delete(values, row, axis=0), how):
             return Summary(row, tuple(k for k in range(n) if k != row), how)
+    if counted:
+        return None
     hows: tuple[How, ...] = ("mean", "sum")
     for how in hows:
         for at, low, high in _blocks(n, chosen[sums.could_be(chosen, how, whole)]):

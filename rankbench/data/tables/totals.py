@@ -26,7 +26,10 @@ def is_kept(reading: Reading, name: str) -> bool:
 
 
 def refuse_summaries(
-    reading: Reading, kinds: Iterable[tuple[str, Sequence[str], NDArray[np.float64], Sequence[str] | None]]
+    reading: Reading,
+    kinds: Iterable[tuple[str, Sequence[str], NDArray[np.float64], Sequence[str] | None]],
+    *,
+    counted: bool = False,
 ) -> None:
     """Raise a question about names whose numbers are the mean or the sum of neighboring names', or the sum of any two.
 
@@ -38,6 +41,8 @@ def refuse_summaries(
     kinds : iterable of (str, sequence of str, ndarray of float64, sequence of str)
         A word for the names, as "task"; n names; their numbers, shape (n, m), nan where one is missing; and the columns
         of the file that hold them: see `refuse_totals`.
+    counted : bool
+        The numbers are counts: a name may be the total of all others alone.
 
     Raises
     ------
@@ -45,7 +50,8 @@ def refuse_summaries(
     """
     found = list[_Total]()
     for what, names, values, columns in kinds:
-        summary = summary_of(values, [at for at, name in enumerate(names) if not is_kept(reading, name)])
+        places = [at for at, name in enumerate(names) if not is_kept(reading, name)]
+        summary = summary_of(values, places, counted=counted)
         if summary is not None:
             others, name = [names[k] for k in summary.others], names[summary.at]
             found.append(_Total(what, name, summary.how, others, leaving_out(columns, name)))
@@ -75,7 +81,12 @@ def _total_question(found: Sequence[_Total]) -> Unread:
 
 
 def refuse_totals(
-    raw: RawTable, reading: Reading, rows: pl.LazyFrame, roles: Mapping[str, tuple[str, Sequence[str] | None]]
+    raw: RawTable,
+    reading: Reading,
+    rows: pl.LazyFrame,
+    roles: Mapping[str, tuple[str, Sequence[str] | None]],
+    *,
+    counted: bool = False,
 ) -> None:
     """Raise a question about a judge, a query or an item whose numbers are the total, or the mean, of the others'.
 
@@ -88,6 +99,8 @@ def refuse_totals(
     roles : mapping of str to (str, sequence of str)
         What each column of names is of, and the columns of the file that hold them: none, if they are columns
         themselves; None, if they are rows.
+    counted : bool
+        See `refuse_summaries`.
 
     Raises
     ------
@@ -104,7 +117,7 @@ def refuse_totals(
             summed = cells.group_by(role, *others, maintain_order=True).agg(pl.col("value").sum())
             wide = summed.pivot(others, index=role, values="value")
             kinds.append((what, wide[role].to_list(), wide.drop(role).cast(pl.Float64).to_numpy(), columns))
-    refuse_summaries(reading, kinds)
+    refuse_summaries(reading, kinds, counted=counted)
 
 
 def leaving_out(columns: Sequence[str] | None, *names: str) -> str:

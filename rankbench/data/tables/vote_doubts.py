@@ -69,7 +69,8 @@ def refuse_vote_totals(found: ReadTable) -> None:
     ways = (("winner", "loser", "won"), ("loser", "winner", "lost"))
     rows = pl.concat(some.select(*keys, "out", item=x, other=y, value=points) for x, y, points in ways)
     rows = rows.filter((pl.col("value") > 0) & ~pl.col("out")).drop("out")
-    refuse_totals(raw, reading, rows.lazy(), {key: (role, reading.all(role)) for key, role in keys.items()})
+    of_keys = {key: (role, reading.all(role)) for key, role in keys.items()}
+    refuse_totals(raw, reading, rows.lazy(), of_keys, counted=True)
     if counts or GAMES[0] in names:
         beat = rows.select("item", "value", other=pl.concat_str(pl.lit("beat "), "other"))
         lost_to = rows.select("value", item="other", other=pl.concat_str(pl.lit("lost to "), "item"))
