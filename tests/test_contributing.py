@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,12 @@ def test_folders_of_the_layout_exist():
     folders = re.findall(r"^\| `([\w/]+)` \|", layout, flags=re.MULTILINE)
     assert len(folders) > 5
     assert [name for name in folders if not (ROOT / name).is_dir()] == []
+
+
+def test_planted_bugs_stand_where_the_table_says() -> None:
+    """`make mutants` takes hours, and a file that moved would stop it."""
+    mutants = tomllib.loads((ROOT / "scripts" / "mutants.toml").read_text(encoding="utf-8"))["mutants"]
+    for mutant in mutants:
+        text = (ROOT / "rankbench" / mutant["file"]).read_text(encoding="utf-8")
+        assert text.count(mutant["old"]) == 1, mutant["name"]
+        assert all((ROOT / test.partition("::")[0]).exists() for test in mutant["tests"]), mutant["name"]
