@@ -74,7 +74,7 @@ class ClickThroughRate(CompiledClicks):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.rates import click_rate
+        from rankbench.aggregators.kernels.clicks import click_rate
 
         return Kernel(click_rate, np.array([self.smoothing, 0.0]))
 
@@ -123,7 +123,7 @@ class COEC(PositionCorrected):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.rates import coec
+        from rankbench.aggregators.kernels.clicks import coec
 
         return Kernel(coec, np.array([self.smoothing]))
 
@@ -173,7 +173,7 @@ class Cascade(CompiledClicks):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.rates import click_rate
+        from rankbench.aggregators.kernels.clicks import click_rate
 
         return Kernel(click_rate, np.array([self.smoothing, 1.0]))
 
@@ -214,6 +214,6 @@ class PositionDebiased(PositionCorrected):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form; its memory is two numbers for each item and position."""
-        from rankbench.aggregators.kernels.rates import position_debiased
+        from rankbench.aggregators.kernels.clicks import position_debiased
 
         return Kernel(position_debiased, np.array([self.smoothing, float(self.iterations), self.tolerance]))

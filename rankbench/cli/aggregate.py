@@ -23,8 +23,9 @@ from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
-from rankbench.ranking.aggregate import Aggregation, judgments_text, ranked_log
+from rankbench.ranking.aggregate import Aggregation, ranked_log
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
+from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.question import OverTimeQuestion, RankingQuestion
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
 from rankbench.systems.question import SystemsQuestion

@@ -13,8 +13,9 @@ import polars as pl
 from rankbench.core.text import amount_text, count_text, first_of, number, percent_text
 from rankbench.errors import option
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.ranking.aggregate import Aggregation, judgments_text
+from rankbench.ranking.aggregate import Aggregation
 from rankbench.ranking.over_time import ScoresOverTime
+from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.ranking_table import LEVEL
 from rankbench.systems.read_scores import ScoresRead
 from rankbench.systems.score_ranking import ScoreRanking

@@ -28,8 +28,9 @@ from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, first_of, place_range_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.ranking.aggregate import Aggregation, categories_drawing, first_items, intervals_words
+from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
+from rankbench.ranking.pictures import categories_drawing, intervals_words
 from rankbench.ranking.ranking_table import LEVEL
 from rankbench.ranking.rankings_across import RankingsAcross, counted_pairs, pair_shares, rankings_across
 from rankbench.systems.read_scores import ScoresRead

@@ -23,7 +23,6 @@ from rankbench.logs.open import Log, open_log
 from rankbench.logs.opened import OpenedLog, no_file
 from rankbench.logs.votes import Votes, coded_votes, load_votes
 from rankbench.plugin.manager import contender
-from rankbench.ranking.aggregate import history_drawing
 from rankbench.ranking.covariates import controlled_votes, effect_design_effects, effects_table
 from rankbench.ranking.history_average import (
     AveragedHistory,
@@ -35,6 +34,7 @@ from rankbench.ranking.history_average import (
     told_from,
     weighed_models,
 )
+from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.question import OverTimeQuestion
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.rank_ranges import check_size, item_rank_ranges

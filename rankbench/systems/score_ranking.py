@@ -22,8 +22,8 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.logs.open import Log
 from rankbench.plugin import manager
-from rankbench.ranking.aggregate import systems_drawing
 from rankbench.ranking.load import fitting_aggregators
+from rankbench.ranking.pictures import systems_drawing
 from rankbench.stats.simultaneous import FEW
 from rankbench.systems.question import RESAMPLES_OF_SCORES, Missing, SystemsQuestion
 from rankbench.systems.read_scores import RunFiles, Runs, ScoresRead, scores_read

@@ -15,7 +15,8 @@ from data_files import written
 import rankbench as rb
 from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table
 from rankbench.errors import SpecError
-from rankbench.ranking.aggregate import aggregate, categories_drawing
+from rankbench.ranking.aggregate import aggregate
+from rankbench.ranking.pictures import categories_drawing
 from rankbench.ranking.rankings_across import rankings_across
 
 VOTES = b"left,right,winner\n" + b"".join(

@@ -23,7 +23,7 @@ import rankbench
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.parquet import Manifest, design_heldout, shards_of, stable_hash
-from rankbench.data.tables.doubts import SAMPLED
+from rankbench.data.tables.column_texts import SAMPLED
 from rankbench.errors import InputError
 from rankbench.logs.open import log_file, open_log
 

@@ -12,7 +12,7 @@ from rankbench.data.convert import READING, convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readings.draft import draft, kept_reading, reading_path, write_reading
 from rankbench.data.readings.find import told
-from rankbench.data.tables.doubts import SAMPLED
+from rankbench.data.tables.column_texts import SAMPLED
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import Reading
 from rankbench.logs.open import open_log

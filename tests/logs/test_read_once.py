@@ -25,7 +25,7 @@ from rankbench.data.readers import csv as csv_lines
 from rankbench.data.readers.csv import has_blank_end
 from rankbench.data.readers.parquet import ParquetReader
 from rankbench.data.tables.checks import TableReader
-from rankbench.data.tables.doubts import SAMPLED
+from rankbench.data.tables.column_texts import SAMPLED
 from rankbench.descriptions import suspicions as findings
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.protocol import Prepared

@@ -16,7 +16,7 @@ from drawn_votes import named, two_items
 import rankbench
 from rankbench.errors import InputError, SpecError, Unread
 from rankbench.logs.open import open_log
-from rankbench.ranking.aggregate import judgments_text
+from rankbench.ranking.pictures import judgments_text
 
 choix = pytest.importorskip("choix")
 

@@ -30,10 +30,10 @@ from rankbench.logs.count import count_clusters, count_pairs
 from rankbench.logs.count_log import count_frame
 from rankbench.logs.open import open_log
 from rankbench.ranking import interval_kinds as kinds
-from rankbench.ranking.aggregate import intervals_words
 from rankbench.ranking.interval_kinds import LogFacts, by_judge, chosen_intervals
 from rankbench.ranking.load import counted_votes, load_log
 from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.pictures import intervals_words
 from rankbench.ranking.question import OverTimeQuestion
 from rankbench.ranking.rank import rank
 from rankbench.ranking.ranked_log import CountedVotes

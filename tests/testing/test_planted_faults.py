@@ -447,7 +447,7 @@ class ClicksOfTheFirstQuery(Clicks):
 @fails("compiled-clicks-equal-numpy")
 class ClicksCompiledOtherwise(Clicks):
     def selection_kernel(self):
-        from rankbench.aggregators.kernels.rates import click_rate
+        from rankbench.aggregators.kernels.clicks import click_rate
 
         return Kernel(click_rate, np.array([self.smoothing, 1.0]))
 

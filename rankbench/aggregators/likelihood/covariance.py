@@ -228,7 +228,7 @@ def sandwich_draws(
     """
     from scipy.sparse import csr_array
 
-    from rankbench.aggregators.kernels.refits import random_sides
+    from rankbench.aggregators.kernels.right_sides import random_sides
 
     counts = data.counts if isinstance(data, ClusterCounts) else data
     said, inside = score_contributions(counts, fit, pseudo), np.ones(len(counts), np.bool_)

@@ -261,7 +261,7 @@ class Laplacian:
 
     def projected(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return estimates of `resistances` from random projections ([SS11]_), shape (P,): the same ones each time."""
-        from rankbench.aggregators.kernels.refits import add_squares, random_sides
+        from rankbench.aggregators.kernels.right_sides import add_squares, random_sides
 
         parts = np.zeros((PROJECTIONS // TOGETHER, len(edge)))
 
@@ -278,7 +278,7 @@ class Laplacian:
         self, edge: NDArray[np.float64], sides: NDArray[np.float64], enough: float = _PRECISE
     ) -> NDArray[np.float64]:
         """Replace right sides, (m, K), by solutions, by conjugate gradients for all at once."""
-        from rankbench.aggregators.kernels.refits import conjugate_gradients_together
+        from rankbench.aggregators.kernels.right_sides import conjugate_gradients_together
 
         if conjugate_gradients_together(self.starts, self.high, edge, enough, _LONG, sides) < 0:
             raise ContenderDiverged(SINGULAR)

@@ -14,7 +14,7 @@ from rankbench.data.readers.text_lines import refuse_rows
 from rankbench.data.readers.trec import finite_column, word_rows
 from rankbench.data.readers.unpacked import unpacked_name
 from rankbench.data.tables.checks import TableReader
-from rankbench.data.tables.doubts import shown_columns
+from rankbench.data.tables.column_texts import shown_columns
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.table_check import RawTable

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from rankbench.data.readings.find import ENDING, IN_FOLDER
-from rankbench.data.tables.doubts import first_cells, looks
+from rankbench.data.tables.column_texts import first_cells, looks
 from rankbench.errors import InputError
 from rankbench.interfaces.reading import Reading
 from rankbench.interfaces.table_check import RawTable

@@ -16,7 +16,7 @@ from rankbench.data.readings.formats import fitting, formats_for, known_formats,
 from rankbench.data.readings.question import columns_question
 from rankbench.data.readings.standard import by_standard_names, names_by_role
 from rankbench.data.tables.cells import NUMBER
-from rankbench.data.tables.doubts import first_cells, looks
+from rankbench.data.tables.column_texts import first_cells, looks
 from rankbench.data.tables.kinds import (
     applied,
     beside_of,

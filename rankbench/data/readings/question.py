@@ -8,7 +8,7 @@ from itertools import combinations
 
 from rankbench.data.readings.formats import broken_formats
 from rankbench.data.tables.cells import EMPTY, NUMBER
-from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.data.tables.column_texts import first_cells, looks, shown_columns
 from rankbench.errors import Unread, option, options
 from rankbench.interfaces.reading import names_text
 from rankbench.interfaces.table import TableKind

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rankbench.core.text import listed
 from rankbench.data.readings.formats import formats_for
-from rankbench.data.tables.doubts import refuse_unread_facts, unread_words
+from rankbench.data.tables.doubts import doubt_unread
 from rankbench.data.tables.kinds import applied, beside_of, complete_shapes, roles_of, table_kinds
 from rankbench.data.tables.schemas import REST
 from rankbench.data.tables.vote_sides import outcome_words
@@ -135,6 +135,5 @@ def by_standard_names(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) 
         free = [role for role in (*kind.beside, "metric") if role in roles_of(kind) - {REST, *read.reading.columns}]
         words = set() if "winner" in told.columns else outcome_words(read.reading)
         whole = read.reading.model_copy(update={"known": known})
-        refuse_unread_facts(raw, whole, free, words)
-        read = replace(read, notes=(*read.notes, *unread_words(raw, whole)))
+        read = replace(read, notes=(*read.notes, *doubt_unread(raw, whole, free, words)))
     return read

@@ -9,7 +9,8 @@ import polars as pl
 from rankbench.core.text import listed
 from rankbench.data.tables.ballot_columns import BallotSource
 from rankbench.data.tables.cells import ROW, cell_at, number_of, text_of
-from rankbench.data.tables.doubts import counted_words, first_cells, is_fact, number_forms, numbers_rows, refuse_twice
+from rankbench.data.tables.column_texts import counted_words, first_cells, is_fact, numbers_rows
+from rankbench.data.tables.doubts import number_forms, refuse_twice
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import has_wildcards, names_text
 

@@ -26,7 +26,8 @@ from rankbench.data.tables.cells import (
     text_of,
     without_missing,
 )
-from rankbench.data.tables.doubts import counted_words, missing_steps, refuse_alike, refuse_blanks, refuse_third
+from rankbench.data.tables.column_texts import counted_words
+from rankbench.data.tables.doubts import missing_steps, refuse_alike, refuse_blanks, refuse_third
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_sides import TIES, name_words, words_of_sides
 from rankbench.errors import InputError, Unread, nearest, option

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from itertools import islice
 from unicodedata import combining, normalize
 
 import polars as pl
 
-from rankbench.core.text import count_text, listed, short_repr
+from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import (
     EMPTY,
     NUMBER,
@@ -28,21 +26,16 @@ from rankbench.data.tables.cells import (
     text_of,
 )
 from rankbench.data.tables.codes import codes_among
+from rankbench.data.tables.column_texts import SCORELINE, first_cells, is_fact, looks, shown_columns
 from rankbench.errors import Unread, Warned, option
 from rankbench.interfaces.reading import Reading, names_text
 from rankbench.interfaces.table_check import RawTable
 
-SAMPLED = 10_000
-"""Rows in which columns that are not read are looked at."""
-
 _SHOWN = 6
 """Values of a column that are shown."""
 
-_SCORELINE = r"^(-?\d{1,3})\s*[-:\u2013]\s*(-?\d{1,3})$"
 _LIST = r'\[\s*"|\{\s*"'
 """Beginning of lists, or objects, in JSON."""
-
-_FLAGS = ("true", "false", "yes", "no")
 
 
 def refuse_blanks(
@@ -211,66 +204,8 @@ def refuse_indices(names: Sequence[str], reading: Reading, raw: RawTable, column
         )
 
 
-def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> dict[str, list[str]]:
-    """Return the first rows of some columns as texts; columns of lists and structs have none."""
-    schema = raw.schema()
-    flat = [name for name in names if is_flat(schema[name])]
-    if not flat:
-        return {}
-    return raw.collect(raw.frame.head(rows).select(text_of(name).alias(name) for name in flat)).to_dict(as_series=False)
-
-
-def looks(cells: Sequence[str]) -> str:
-    """Return a short text on the `first_cells` of a column."""
-    counts = Counter(cells)
-    full = {cell: count for cell, count in counts.items() if cell.lower() not in EMPTY}
-    gone = len(cells) - sum(full.values())
-    sampled = f" in the first {SAMPLED:,} rows" if len(cells) >= SAMPLED else ""
-    rest = (f", {gone:,} empty" if gone else "") + sampled
-    if not full:
-        return f"empty{sampled}"
-    low = {cell.lower() for cell in full}
-    if low <= {"true", "false"}:
-        return " or ".join(sorted(low)) + rest
-    if len(full) > 2 and all(re.fullmatch(NUMBER, cell) for cell in full):
-        numbers = [float(cell) for cell in full]
-        return f"{min(numbers):g} to {max(numbers):g}{rest}"
-    if len(full) <= _SHOWN:
-        most = sorted(full, key=full.__getitem__, reverse=True)
-        return ", ".join(f"{cell[:24]} {full[cell]:,}" for cell in most) + rest
-    return f"{', '.join(cell[:24] for cell in islice(full, 3))}, .. ({count_text(len(full), 'different text')}){rest}"
-
-
-def counted_words(raw: RawTable, rows: pl.LazyFrame, text: pl.Expr, shown: int = _SHOWN) -> str:
-    """Return the most frequent texts of some rows, with how many rows have each."""
-    counted = rows.group_by(text.alias("word")).len().sort("len", "word", descending=[True, False]).head(shown + 1)
-    words = [f"{short_repr(word)} {count:,}" for word, count in raw.collect(counted).rows()]
-    return ", ".join([*words[:shown], *[".."] * (len(words) > shown)])
-
-
-def is_fact(cells: Sequence[str]) -> bool:
-    """Return whether a column may be a count, a score or a flag: numbers that differ, or true and false.
-
-    A column that numbers the rows is none.
-    """
-    full = {cell for cell in set(cells) if cell.lower() not in EMPTY}
-    if full and {cell.lower() for cell in full} <= set(_FLAGS):
-        return True
-    if len(full) < 2:
-        return False
-    if all(re.fullmatch(_SCORELINE, cell) for cell in full):
-        return True
-    # Of two or three rows 1, 2, 3 may be counts.
-    return all(re.fullmatch(NUMBER, cell) for cell in full) and not (len(cells) > 3 and numbers_rows(cells))
-
-
-def numbers_rows(cells: Sequence[str]) -> bool:
-    """Return whether cells number the rows: 0, 1, 2, ... or 1, 2, 3, ..."""
-    return any(all(cell == str(at + first) for at, cell in enumerate(cells)) for first in (0, 1))
-
-
-def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str], words: Collection[str]) -> None:
-    """Raise a question about unread numbers, truth values or words for a side: counts, scores, other outcomes.
+def doubt_unread(raw: RawTable, reading: Reading, roles: Collection[str], words: Collection[str]) -> tuple[str, ...]:
+    """Ask about unread numbers, truth values or words for a side: counts, scores, other outcomes.
 
     Parameters
     ----------
@@ -281,16 +216,23 @@ def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str],
     words : collection of str
         Words for a side, in small letters.
 
+    Returns
+    -------
+    tuple of str
+        A note on other columns whose texts repeat: they may say which rows count. Texts that all differ, as ids, times
+        and remarks do, and numbers of rows say nothing of that.
+
     Raises
     ------
     Unread
     """
     cells = first_cells(raw, reading.unread(raw.schema().names()))
     # A column without a name has no role: it is an index.
+    named = {name: texts for name, texts in cells.items() if name.strip()}
     facts = {
         name: looks(texts) + _code_text(texts)
-        for name, texts in cells.items()
-        if name.strip() and (is_fact(texts) or _names_sides(texts, words))
+        for name, texts in named.items()
+        if is_fact(texts) or _names_sides(texts, words)
     }
     if facts:
         what = "what is this column" if len(facts) == 1 else "what are these columns"
@@ -302,20 +244,12 @@ def refuse_unread_facts(raw: RawTable, reading: Reading, roles: Collection[str],
             code="unread",
             shown=shown_columns(facts),
         )
-
-
-def unread_words(raw: RawTable, reading: Reading) -> tuple[str, ...]:
-    """Return a note on columns that no role reads and whose texts repeat: they may say which rows count.
-
-    Texts that all differ, as ids, times and remarks do, and numbers of rows say nothing of that.
-    """
-    cells = first_cells(raw, reading.unread(raw.schema().names()))
-    names = [name for name, texts in cells.items() if name.strip() and any(texts) and len({*texts}) < len(texts)]
-    if not names:
+    repeat = [name for name, texts in named.items() if any(texts) and len({*texts}) < len(texts)]
+    if not repeat:
         return ()
-    one = names[0] if re.fullmatch(r"[A-Za-z_]\w*", names[0]) else f'"{names[0]}"'
-    ignored = option("columns", names_text({"ignore": tuple(names)}))
-    note = f"{listed(names)} may say which rows count, and {'is' if len(names) == 1 else 'are'} not read"
+    one = repeat[0] if re.fullmatch(r"[A-Za-z_]\w*", repeat[0]) else f'"{repeat[0]}"'
+    ignored = option("columns", names_text({"ignore": tuple(repeat)}))
+    note = f"{listed(repeat)} may say which rows count, and {'is' if len(repeat) == 1 else 'are'} not read"
     return (Warned(note, option("where", f"{one} = '____'"), f"keeps rows; {ignored} keeps all"),)
 
 
@@ -327,20 +261,12 @@ def _names_sides(cells: Sequence[str], words: Collection[str]) -> bool:
 
 def _code_text(cells: Sequence[str]) -> str:
     """Return a text on a number of a column, or of scores such as 3-1, that may be a code for unplayed games."""
-    texts = [re.fullmatch(_SCORELINE, cell) for cell in cells]
+    texts = [re.fullmatch(SCORELINE, cell) for cell in cells]
     parts = [part for match in texts if match for part in match.groups()] or [
         cell for cell in cells if re.fullmatch(NUMBER, cell)
     ]
     odd = codes_among(sorted({float(part) for part in parts}))
     return f"  ({odd[0]:g} stands apart: a code, of rows that do not count?)" if odd else ""
-
-
-def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:
-    """Return columns with a text on their cells, a line each."""
-    names = list(facts)[:limit]
-    wide = max(map(len, names), default=0)
-    lines = [f"{name:<{min(wide, 24)}}  {facts[name]}" for name in names]
-    return [*lines, *([f".. and {len(facts) - limit:,} more columns"] if len(facts) > limit else [])]
 
 
 def refuse_twice(

@@ -20,7 +20,8 @@ from rankbench.data.tables.cells import (
     with_joined,
 )
 from rankbench.data.tables.codes import refuse_code
-from rankbench.data.tables.doubts import blank_cell, first_cells, missing_steps, number_forms, refuse_grouped
+from rankbench.data.tables.column_texts import first_cells
+from rankbench.data.tables.doubts import blank_cell, missing_steps, number_forms, refuse_grouped
 from rankbench.data.tables.schemas import LEFT_OUT
 from rankbench.data.tables.vote_doubts import doubt_votes, refuse_vote_totals
 from rankbench.data.tables.vote_outcomes import (

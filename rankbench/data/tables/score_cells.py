@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import ROW, says, text_of, unread_columns
-from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_twice, shown_columns
+from rankbench.data.tables.column_texts import shown_columns
+from rankbench.data.tables.doubts import refuse_alike, refuse_blanks, refuse_twice
 from rankbench.data.tables.score_doubts import (
     doubt_scores,
     parted_rows,

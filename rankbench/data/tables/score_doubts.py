@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.cells import NUMBER, text_of, unread_columns
 from rankbench.data.tables.codes import code_question, codes_among
-from rankbench.data.tables.doubts import first_cells, looks
+from rankbench.data.tables.column_texts import first_cells, looks
 from rankbench.data.tables.totals import is_kept, keeping, leaving_out, refuse_summaries
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, names_text

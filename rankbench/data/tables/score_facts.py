@@ -10,7 +10,8 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import NUMBER, ROW, form_of, is_nothing, missing_number, number_of, text_of
-from rankbench.data.tables.doubts import first_cells, looks, missing_steps, number_forms, refuse_grouped, shown_columns
+from rankbench.data.tables.column_texts import first_cells, looks, shown_columns
+from rankbench.data.tables.doubts import missing_steps, number_forms, refuse_grouped
 from rankbench.data.tables.score_roles import COLUMN_OF, SHOWN, ScoreLayout
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import names_text

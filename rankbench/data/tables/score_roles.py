@@ -10,7 +10,7 @@ import polars as pl
 
 from rankbench.core.text import count_text
 from rankbench.data.tables.cells import is_nothing, name_of, only_rows, refuse_lists, rows_left_out, says, text_of
-from rankbench.data.tables.doubts import first_cells, looks, shown_columns
+from rankbench.data.tables.column_texts import first_cells, looks, shown_columns
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading, expression_of, fits, has_wildcards, names_text
 from rankbench.interfaces.table_check import QUOTED, RawTable

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import count_text, short_repr
-from rankbench.data.tables.doubts import SAMPLED
+from rankbench.data.tables.column_texts import SAMPLED
 from rankbench.data.tables.score_summaries import summary_of
 from rankbench.errors import Unread, option
 from rankbench.interfaces.reading import Reading, fits, names_text

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import NUMBER, is_flat, number_of, text_of
-from rankbench.data.tables.doubts import SAMPLED
+from rankbench.data.tables.column_texts import SAMPLED
 from rankbench.data.tables.schemas import GAMES, LEFT_OUT, SHARE
 from rankbench.data.tables.score_summaries import SELDOM
 from rankbench.data.tables.totals import is_kept, keeping, leaving_out, refuse_totals

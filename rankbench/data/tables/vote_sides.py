@@ -16,7 +16,8 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.cells import is_flat, is_nothing, name_of, plain_word_of, refuse_first, says, text_of
-from rankbench.data.tables.doubts import SAMPLED, counted_words, refuse_header
+from rankbench.data.tables.column_texts import SAMPLED, counted_words
+from rankbench.data.tables.doubts import refuse_header
 from rankbench.errors import InputError, Unread, nearest, option, options
 from rankbench.interfaces.reading import MEANINGS, Reading, names_text
 from rankbench.interfaces.table_check import RawTable
