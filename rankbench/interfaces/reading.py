@@ -292,7 +292,7 @@ class Reading(Record):
         return self.model_copy(update={"columns": {**self.columns, **(columns or {})}, **more})
 
     def adding(self, other: Reading) -> Self:
-        """Return this reading updated by another one; ignored columns are united."""
+        """Return this reading updated by another one; columns that are ignored, or known, are united."""
         ignored = (*self.columns.get("ignore", ()), *other.columns.get("ignore", ()))
         columns = {**self.columns, **other.columns, **({"ignore": ignored} if ignored else {})}
         update: dict[str, Any] = {"columns": columns, "words": {**self.words, **other.words}}
@@ -305,6 +305,7 @@ class Reading(Record):
                 f"{self.source}, {other.source}" if self and other.source != self.source else other.source
             )
         update |= {"format": other.format or self.format, "once": other.once or self.once}
+        update |= {"known": (*self.known, *other.known)}
         return self.model_copy(update=update)
 
     def without(self, *roles: str) -> Self:

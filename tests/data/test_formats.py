@@ -21,6 +21,7 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readings.find import read_table
 from rankbench.errors import InputError, Unread
 from rankbench.interfaces.reading import Reading
+from rankbench.logs.open import open_log
 
 FORMATS = {
     path.name.removesuffix(".format.toml"): tomllib.loads(path.read_text(encoding="utf-8"))
@@ -156,7 +157,12 @@ READ = [name for name, entry in FORMATS.items() if "refuse" not in entry]
 
 @pytest.mark.parametrize("name", part_of(READ))
 def test_an_example_is_read_by_its_format_alone(name: str, tmp_path: Path) -> None:
-    assert read_as(written(name, "example", tmp_path)) == name
+    path = written(name, "example", tmp_path)
+    assert read_as(path) == name
+    opened = open_log(path)
+    assert opened.reading is not None
+    assert opened.reading.format == name
+    assert opened.frame.collect().height > 0
 
 
 @pytest.mark.parametrize("name", part_of([name for name in READ if "scores" in FORMATS[name]["example"]]))

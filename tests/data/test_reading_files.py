@@ -121,3 +121,26 @@ def test_what_stands_in_the_first_rows_of_a_long_table_says_so() -> None:
     assert notes[0].endswith("not read: lang (en 10,000 in the first 10,000 rows)  (told)")
     notes = rankbench.aggregate(frame.head(50), columns="winner=a,loser=b").notes
     assert notes[0].endswith("not read: lang (en 50)  (told)")
+
+
+def test_conditions_of_a_reading_file_hold_beside_told_columns(games: Path) -> None:
+    reading = Reading.told(**TOLD).with_({"ignore": ("month",)}, unless={"month": ("June",)})
+    write_reading(games, reading.to_toml())
+    expected = {"Ants": 1.0, "Cats": 1.0, "Bees": 0.0}
+    assert wins(rankbench.aggregate(games)) == expected
+    found = rankbench.aggregate(games, **TOLD)
+    assert wins(found) == expected
+    assert found.reading["source"] == "games.csv.reading.toml, told"
+
+
+def test_words_of_a_condition_that_no_row_has_are_said(games: Path) -> None:
+    reading = Reading.told(**TOLD).with_({"ignore": ("month",)}, unless={"month": ("Juni",)})
+    write_reading(games, reading.to_toml())
+    assert "no row has 'Juni' in 'month', which the reading names" in rankbench.aggregate(games).notes
+
+
+def test_a_column_of_a_filter_needs_no_role(games: Path) -> None:
+    write_reading(games, Reading.told(**TOLD).to_toml())
+    with pytest.raises(Unread, match="month"):
+        rankbench.aggregate(games)
+    assert wins(rankbench.aggregate(games, where="month = 'May'")) == {"Ants": 1.0, "Cats": 1.0, "Bees": 0.0}

@@ -72,8 +72,10 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         kept = raw.kept or _kept(raw.path)
         if complete_shapes(roles, kinds):
             # Rows that do not count are none, whatever the columns are called.
-            rows = kept.model_dump(include={"where", "unless", "once", "same"}) if kept is not None else {}
-            return _as_told(raw, Reading(**rows).adding(told), kinds)
+            given = kept.model_dump(include={"where", "unless", "once", "same"}) if kept is not None else {}
+            rows = Reading(**{name: said for name, said in given.items() if said})
+            source = {"source": kept.source} if kept is not None and rows else {}
+            return _as_told(raw, rows.model_copy(update=source).adding(told), kinds)
         if kept is not None:
             return _as_kept(raw, kept, told, kinds)
         found, near = _by_formats(raw, told)
@@ -160,7 +162,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
     if larger and (read := by_standard_names(raw, told, [kind])) is not None:
         return read
     usual = {role: names for role, names in called.items() if role not in shaped and len(names) == 1}
-    source = "told, standard names" if usual else "told"
+    source = f"{told.source}, standard names" if usual else told.source
     return applied(raw, told.with_({**usual, **told.columns}, source=source), [kind])
 
 

@@ -17,7 +17,6 @@ import polars as pl
 from rankbench.core.text import listed
 from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readings.find import read_table, stated, stated_values
-from rankbench.data.tables.cells import absent_words
 from rankbench.data.tables.kinds import table_kind, table_kind_of, table_kinds
 from rankbench.data.tables.row_conditions import Condition, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
@@ -168,7 +167,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     # A column that a reading ignores may still be a covariate, or divide votes into categories.
     read = {*found.columns(), *(condition.names() if condition else ())}
     left = tuple(name for name in given.schema().names() if name not in read)
-    notes = (stated(found, kind, given, read), *raw.notes, *found.notes, *absent_words(given, found.reading))
+    notes = (stated(found, kind, given, read), *raw.notes, *found.notes)
     values = stated_values(found, raw.path, left)
     return CheckedTable(frame, kind, roles, left, notes, found.reading, found.table.doubts, values)
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankbench.core.text import count_text, listed
 from rankbench.data.tables import rankbench_register
-from rankbench.data.tables.cells import only_rows, text_of
+from rankbench.data.tables.cells import absent_words, only_rows, text_of
 from rankbench.errors import InputError, SpecError, Unread, nearest, option
 from rankbench.interfaces.reading import ITEM_ROLES, NO_COLUMNS, SEVERAL, Reading
 from rankbench.interfaces.table import QUERY, TableKind
@@ -134,7 +134,9 @@ def applied(raw: RawTable, reading: Reading, kinds: Collection[TableKind] | None
         frame = frame.with_columns(parts.struct.field(part).alias(part) for part in re.findall(r"\{(\w+)\}", form))
     table, notes = _once(replace(raw, frame=_renamed(frame, reading)), reading.once)
     found = kind.read(table, reading)
-    return replace(found, notes=(*notes, *found.notes))
+    # The words of a format are those of many files.
+    absent = [] if reading.format else absent_words(table, reading)
+    return replace(found, notes=(*notes, *found.notes, *absent))
 
 
 def _renamed(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
