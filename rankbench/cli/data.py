@@ -193,7 +193,7 @@ def _read_and_kept(table: str, reader: str, columns: str, *, ask: bool) -> Opene
         more = f"{error.message}\n  a draft is in {file}: move columns to their roles"
         raise Unread(more, code=error.code, path=raw.path) from None
     if source.reading is not None:
-        click.echo(f"{write_reading(raw.path, kept_reading(source.reading, raw.held.schema().names()))}", err=True)
+        click.echo(f"{write_reading(raw.path, kept_reading(source.reading, raw.held.schema.names()))}", err=True)
     return source
 
 

@@ -160,7 +160,7 @@ class TableKind(Component):
 
         from rankbench.interfaces.table_check import ReadTable
 
-        applied = reading.expanded(raw.schema().names())
+        applied = reading.expanded(raw.schema.names())
         roles = {role: names[0] for role, names in applied.columns.items() if names[0] and role not in NO_COLUMNS}
         frame = raw.frame.select(pl.col(name).alias(QUERY if role == "query" else role) for role, name in roles.items())
         return ReadTable(replace(raw, frame=frame, roles=roles), applied, (", ".join(roles.values()),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,8 +95,9 @@ class RawTable:
     notes: tuple[str, ...] = ()
     kept: Reading | None = None
 
+    @cached_property
     def schema(self) -> pl.Schema:
-        """Return the columns and their types."""
+        """The columns and their types."""
         with self.reading():
             return self.frame.collect_schema()
 

@@ -172,7 +172,7 @@ def test_a_reading_survives_its_file(name: str, tmp_path: Path) -> None:
     told = next((one for one in tellings(case) if "asks" not in one), {})
     found = read(case, tmp_path, told)
     path = tmp_path / (case["file"] + ENDING)
-    path.write_text(kept_reading(found.reading, table(case, tmp_path).schema().names()), encoding="utf-8")
+    path.write_text(kept_reading(found.reading, table(case, tmp_path).schema.names()), encoding="utf-8")
     again = read(case, tmp_path, {})
     assert again.reading.source == path.name
     assert checked(again).equals(checked(found))

@@ -1178,7 +1178,7 @@ class Stars(rankbench.TableKind):
         from rankbench.interfaces.table_check import TableCheck
 
         types = {"query_id": pl.String(), "stars": pl.Float64(), "weight": pl.Float64()}
-        return partial(TableCheck, raw, pl.Schema({name: types[name] for name in types if name in raw.schema()}))
+        return partial(TableCheck, raw, pl.Schema({name: types[name] for name in types if name in raw.schema}))
 
 
 @sound

@@ -77,7 +77,7 @@ class PartsReader(TableReader):
         parts = [reader.raw(file) for file in files]
         if parts[0].refusal is not None and parts[0].headed is None:
             return RawTable(pl.LazyFrame(), path, nested=nested_rows(files), refusal=parts[0].refusal)
-        usual = recognized(parts[0].schema().names())
+        usual = recognized(parts[0].schema.names())
         if parts[0].in_schema or (usual is not None and usual.together):
             return RawTable(_of_parts(reader, parts, files, path), path, in_schema=True, notes=_notes(parts))
         joined = _joined(parts, path)
@@ -148,7 +148,7 @@ def part_names(files: Sequence[Path], path: Path) -> list[str]:
 
 def _joined(parts: Sequence[RawTable], path: Path) -> RawTable:
     """Return tables with columns of any names, one after the other."""
-    schemas = [part.schema() for part in parts]
+    schemas = [part.schema for part in parts]
     every = dict.fromkeys(name for schema in schemas for name in schema)
     lacking = {name: part.path for part, own in zip(parts, schemas, strict=True) for name in every if name not in own}
 

@@ -52,7 +52,7 @@ def draft(raw: RawTable) -> str:
 
     It is no reading before columns have moved to roles.
     """
-    names = raw.schema().names()
+    names = raw.schema.names()
     cells = first_cells(raw, names)
     wide = max((len(json.dumps(name, ensure_ascii=False)) for name in names), default=0)
     lines = [

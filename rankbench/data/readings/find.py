@@ -63,7 +63,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
     kinds = table_kinds()
     check_roles(told)
     with raw.located():
-        if not raw.schema():
+        if not raw.schema:
             raise raw.refusal or InputError("there are no columns: the table is empty")
         raw = _named(raw)
         if told.format:
@@ -86,7 +86,7 @@ def read_table(raw: RawTable, told: Reading) -> ReadTable:
         if (read := by_standard_names(raw, told, kinds)) is not None:
             return read
         if roles - NO_COLUMNS - {role for kind in kinds for role in beside_of(kind)}:
-            told.expanded(raw.schema().names())  # a misprint explains more than a role that is missing
+            told.expanded(raw.schema.names())  # a misprint explains more than a role that is missing
             table_kind_of(told, kinds)
         raise columns_question(raw, kinds, near)
 
@@ -98,7 +98,7 @@ def _as_kept(raw: RawTable, kept: Reading, told: Reading, kinds: Sequence[TableK
     found = applied(table, reading, kinds)
     named = kept.read()  # a column may have lost its role: judge=
     # A column without a name cannot be named there: it is an index.
-    new = [name for name in found.reading.unread(table.schema().names()) if name.strip() and name not in named]
+    new = [name for name in found.reading.unread(table.schema.names()) if name.strip() and name not in named]
     if new:
         raise Unread(
             f"{kept.source} does not say what {'the column' if len(new) == 1 else 'the columns'} {listed(new)} "
@@ -140,7 +140,7 @@ def _as_format(raw: RawTable, told: Reading) -> ReadTable:
 
 def _named(raw: RawTable) -> RawTable:
     """Return a table with a name for an unnamed column of texts; unnamed numbers are an index."""
-    names = raw.schema().names()
+    names = raw.schema.names()
     cells = first_cells(raw, [""]).get("", []) if "" in names else []
     if not any(cells) or all(re.fullmatch(NUMBER, cell) for cell in cells if cell):
         return raw
@@ -152,7 +152,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
     """Return a table read as told; columns beside a row's main ones may have standard names."""
     kind = table_kind_of(told, kinds)
     taken = {name for names in told.columns.values() for name in names}
-    free = [name for name in raw.schema().names() if name not in taken]
+    free = [name for name in raw.schema.names() if name not in taken]
     shaped = {role for shape in shapes_of(kind) for role in shape}
     called = names_by_role(free, [role for role in roles_of(kind) if role not in told.columns])
     # A winner that is told beside a loser, or two sides, that are called so.
@@ -169,7 +169,7 @@ def _as_told(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -> ReadTa
 def _by_formats(raw: RawTable, told: Reading) -> tuple[ReadTable | None, list[tuple[str, str]]]:
     """Return a table read by the one format that fits, and nearly fitting formats with the reason against each."""
     found, near = list[tuple[str, ReadTable]](), list[tuple[str, str]]()
-    there = raw.schema().names()
+    there = raw.schema.names()
     for name, entry in formats_for(there, nested=raw.nested is not None, headed=raw.headed is not None).items():
         try:
             table = _rows_of(raw, entry.reading)
@@ -237,7 +237,7 @@ def stated(read: ReadTable, kind: TableKind, raw: RawTable, names_read: Collecti
         Columns that are read, by a condition on rows, too.
     """
     raw = _named(raw)
-    unread = [name for name in raw.schema().names() if name not in names_read]
+    unread = [name for name in raw.schema.names() if name not in names_read]
     columns = {role: [name for name in names if name] for role, names in read.reading.columns.items()}
     line = f"read as {kind.words or kind.name}: {'; '.join(read.says)}"
     beside = [

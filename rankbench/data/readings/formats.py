@@ -146,7 +146,7 @@ class KnownFormat(Record):
             return []
         nested = OF_NESTED if self.reading.rows else ()
         known = (*self.needs, *self.also, *nested, *told.columns.get("ignore", ()), *told.read(), *told.known)
-        names = raw.schema().names()
+        names = raw.schema.names()
         return [name for name in names if name.strip() and not any(fits(name, one) for one in known)]
 
 
@@ -251,7 +251,7 @@ def fitting(raw: RawTable, entry: KnownFormat, told: Reading) -> ReadTable | str
     Unread
         It is of the format, and values speak against it; or the format is known and refused.
     """
-    if not set(entry.needs) <= {*raw.schema().names()}:
+    if not set(entry.needs) <= {*raw.schema.names()}:
         return None
     if unknown := entry.unknown(raw, told):
         return f"the format does not know {'the column' if len(unknown) == 1 else 'columns'} {listed(unknown)}"

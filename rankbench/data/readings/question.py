@@ -28,7 +28,7 @@ def columns_question(raw: RawTable, kinds: Sequence[TableKind], near: Sequence[t
     near : sequence of (str, str)
         Formats whose columns are there, and what hinders.
     """
-    schema = raw.schema()
+    schema = raw.schema
     cells = first_cells(raw, schema.names())
     facts = {name: looks(cells[name]) if name in cells else "nested" for name in schema.names()}
     pair = _same_things(cells)

@@ -70,10 +70,10 @@ def standard_reading(raw: RawTable, told: Reading, kinds: Sequence[TableKind]) -
     other = [
         role for role, names in told.columns.items() if role not in NO_COLUMNS and (role in beside or not any(names))
     ]
-    called = names_by_role([name for name in raw.schema().names() if name not in taken], other)
+    called = names_by_role([name for name in raw.schema.names() if name not in taken], other)
     # A column that is called as a role is none where the role is said to have none, or, beside a row, another one.
     ignored = (*told.columns.get("ignore", ()), *(name for names in called.values() for name in names))
-    free = [name for name in raw.schema().names() if name not in taken and not any(fits(name, i) for i in ignored)]
+    free = [name for name in raw.schema.names() if name not in taken and not any(fits(name, i) for i in ignored)]
     for kind in kinds:
         usual = {role: names for role, names in names_by_role(free, roles_of(kind)).items() if role not in told.columns}
         own = {**usual, **{role: names for role, names in told.columns.items() if any(names)}}

@@ -92,24 +92,24 @@ def of_rankings(source: BallotSource) -> ReadTable:
     """
     raw, reading = source.raw, source.reading
     name = reading.one("ranking")
-    if isinstance(raw.schema()[name], pl.String):
+    if isinstance(raw.schema[name], pl.String):
         refuse_blanks(raw, [name], reading)
         blank = says(text_of(name), source.words("missing")) & is_nothing(text_of(name))
         raw = only_rows(raw, ~blank)
-    elif not isinstance(raw.schema()[name], pl.List):
-        raise InputError(f"the column holds {raw.schema()[name]}, not rankings", column=name)
+    elif not isinstance(raw.schema[name], pl.List):
+        raise InputError(f"the column holds {raw.schema[name]}, not rankings", column=name)
     names = ranked_names(raw, name)
     _refuse_nameless(raw, name, names, source)
     words = [word.lower() for word in source.words("missing")]
     left = names.list.eval(pl.element().filter(~pl.element().str.to_lowercase().is_in(words))) if words else names
     found = _items(raw, left)
     refuse_alike(found, reading, raw, name)
-    if isinstance(raw.schema()[name], pl.String):
+    if isinstance(raw.schema[name], pl.String):
         _refuse_signs(raw, name, found)
     _refuse_counted(raw, name, found, reading)
     refuse_indices(found, source.applied, raw, name)
     # A list is one, however short: a text of one name may be several, with a sign between them that is not known.
-    is_list = pl.col(name).str.starts_with("[") if raw.schema()[name] == pl.String else pl.lit(value=True)
+    is_list = pl.col(name).str.starts_with("[") if raw.schema[name] == pl.String else pl.lit(value=True)
     facts = raw.frame.select((is_list | (left.list.len() > 1)).any(), (left.list.len() == 0).sum().alias("empty"))
     ranked, empty = raw.collect(facts).row(0)
     if not ranked:
@@ -129,7 +129,7 @@ def of_rankings(source: BallotSource) -> ReadTable:
 
 def ranked_names(raw: RawTable, name: str) -> pl.Expr:
     """Return the names that each cell of a column of rankings has, in order, as lists of texts."""
-    dtype = raw.schema()[name]
+    dtype = raw.schema[name]
     if isinstance(dtype, pl.List):
         tied = isinstance(dtype.inner, pl.List)
         flat = pl.element().list.explode(keep_nulls=True, empty_as_null=False) if tied else pl.element()
@@ -187,7 +187,7 @@ def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Rea
         some = [item for item in items if (bare := re.sub(end, "", item)) != item and bare in known]
         if len(some) > 1 or (some and len(known) < 5):
             odd = some[0]
-    if not odd and isinstance(raw.schema()[name], pl.String):
+    if not odd and isinstance(raw.schema[name], pl.String):
         text = text_of(name)
         ends = (r"^\d+(?:\.\d+)?\s*[:*\u00d7]", r"[:*\u00d7]\s*\d+(?:\.\d+)?$")
         every = [text.str.contains(end).all().alias(end) for end in ends]

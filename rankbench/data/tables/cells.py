@@ -38,7 +38,7 @@ def is_flat(dtype: pl.DataType) -> bool:
 
 def unread_columns(raw: RawTable, reading: Reading) -> list[str]:
     """Return the columns of single values that a reading neither reads nor ignores."""
-    schema = raw.schema()
+    schema = raw.schema
     return [name for name in reading.unread(schema.names()) if is_flat(schema[name])]
 
 
@@ -131,7 +131,7 @@ def refuse_no_numbers(raw: RawTable, names: Sequence[str]) -> None:
     ------
     InputError
     """
-    schema = raw.schema()
+    schema = raw.schema
     for name in names:
         dtype = schema[name]
         if dtype.is_temporal() or dtype.is_nested() or dtype == pl.Boolean:
@@ -146,7 +146,7 @@ def refuse_lists(raw: RawTable, names: Iterable[str]) -> None:
     InputError
         With the first row that has one.
     """
-    schema = raw.schema()
+    schema = raw.schema
     wrong = [name for name in names if name in schema and (schema[name].is_nested() or schema[name] == pl.Binary)]
     lists = {name: pl.col(name).is_not_null() for name in wrong}
     if (found := first_row(raw, lists)) is not None:
@@ -255,7 +255,7 @@ def rows_left_out(raw: RawTable, reading: Reading) -> dict[str, pl.Expr]:
     found = dict[str, pl.Expr]()
     for table, wanted in ((reading.where, True), (reading.unless, False)):
         for name, words in table.items():
-            if name not in (names := raw.schema().names()):
+            if name not in (names := raw.schema.names()):
                 raise InputError(f"there is no column {name!r}{nearest(name, names)}", column=name)
             which = f"{'not ' * wanted}{'|'.join(word or 'empty' for word in words)}"
             there = says(text_of(name), words)
@@ -286,7 +286,7 @@ def read_rows(raw: RawTable, reading: Reading, lists: Sequence[str] = ()) -> tup
         A column is not there, or holds lists where single values must stand.
     """
     with raw.located():
-        applied = reading.expanded(raw.schema().names())
+        applied = reading.expanded(raw.schema.names())
         refuse_lists(raw, applied.without(*lists).read())
         gone = rows_left_out(raw, applied)
         rows = only_rows(raw, ~pl.any_horizontal(gone.values())) if gone else raw

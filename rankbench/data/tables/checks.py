@@ -86,7 +86,7 @@ def checked(raw: pl.LazyFrame, *, path: Path | None = None, allow_single: bool =
         Whether a query may have one item.
     """
     table = RawTable(raw, path, allow_single=allow_single)
-    kind = table_of(table.schema(), path)
+    kind = table_of(table.schema, path)
     return _checked_by(kind, _whole(table, kind))
 
 
@@ -151,7 +151,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
         return CheckedTable(raw.frame, notes=raw.notes)
     reading = Reading.parsed(told)
     given = _with_fields(_with_header(raw, reading))
-    if (width := len(given.schema())) > MOST_COLUMNS:
+    if (width := len(given.schema)) > MOST_COLUMNS:
         raise InputError(TOO_WIDE.format(f"{width:,}"), path=raw.path)
     kept = rows_kept(given, condition)
     try:
@@ -166,7 +166,7 @@ def checked_table(raw: RawTable, told: str = "", condition: Condition | None = N
     roles = {role: " | ".join(own) for role, own in found.reading.columns.items() if any(own) and role != "ignore"}
     # A column that a reading ignores may still be a covariate, or divide votes into categories.
     read = {*found.columns(), *(condition.names() if condition else ())}
-    left = tuple(name for name in given.schema().names() if name not in read)
+    left = tuple(name for name in given.schema.names() if name not in read)
     notes = (stated(found, kind, given, read), *raw.notes, *found.notes)
     values = stated_values(found, raw.path, left)
     return CheckedTable(frame, kind, roles, left, notes, found.reading, found.table.doubts, values)
@@ -187,7 +187,7 @@ def _checked_by(kind: TableKind, table: RawTable) -> pl.LazyFrame:
 
 def _whole(table: RawTable, kind: TableKind) -> RawTable:
     """Return a table whose names are whole numbers where a program wrote them as floats."""
-    schema = table.schema()
+    schema = table.schema
     names = [name for name, dtype in kind.check(table)().schema.items() if dtype == pl.String and name in schema]
     if kind.features:  # such files are long, and their texts are not read twice
         names = [name for name in names if schema[name].is_float()]
@@ -199,7 +199,7 @@ def _whole(table: RawTable, kind: TableKind) -> RawTable:
 
 def _with_fields(raw: RawTable) -> RawTable:
     """Return a table with the fields of records as columns: ``meta.turns`` of ``meta``."""
-    while records := [name for name, dtype in raw.schema().items() if isinstance(dtype, pl.Struct)]:
+    while records := [name for name, dtype in raw.schema.items() if isinstance(dtype, pl.Struct)]:
         raw = replace(raw, frame=raw.frame.unnest(records, separator="."))
     return raw
 
@@ -209,8 +209,8 @@ def _with_header(raw: RawTable, told: Reading) -> RawTable:
     said = told.read()
     if raw.headed is None or not said:
         return raw
-    bare, names = raw.headed(0), raw.schema()
-    if not said.isdisjoint(bare.schema()) and (said.isdisjoint(names) or names == bare.schema()):
+    bare, names = raw.headed(0), raw.schema
+    if not said.isdisjoint(bare.schema) and (said.isdisjoint(names) or names == bare.schema):
         return bare
     if raw.refusal is not None and not isinstance(raw.refusal, Unread):
         raise raw.refusal

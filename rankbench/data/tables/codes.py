@@ -90,9 +90,9 @@ def refuse_odd_time(raw: RawTable, reading: Reading) -> None:
     name = reading.one("time")
     if not name or "missing" in reading.words or reading.one("dates"):
         return
-    given = pl.col(name).filter(text_of(name) != "") if raw.schema()[name] == pl.String else pl.col(name)
+    given = pl.col(name).filter(text_of(name) != "") if raw.schema[name] == pl.String else pl.col(name)
     with raw.located(name):
-        ends = pl.LazyFrame({name: raw.facts(given.min(), given.max())}, {name: raw.schema()[name]})
+        ends = pl.LazyFrame({name: raw.facts(given.min(), given.max())}, {name: raw.schema[name]})
         shown = ends.select(_ordered(ends, name), text_of(name).alias("text")).drop_nulls().collect().rows()
         if not any(time <= 0 or text.startswith("99") for time, text in shown):
             return

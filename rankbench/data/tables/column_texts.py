@@ -27,7 +27,7 @@ _FLAGS = ("true", "false", "yes", "no")
 
 def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> dict[str, list[str]]:
     """Return the first rows of some columns as texts; columns of lists and structs have none."""
-    schema = raw.schema()
+    schema = raw.schema
     flat = [name for name in names if is_flat(schema[name])]
     if not flat:
         return {}

@@ -80,7 +80,7 @@ class ComparisonTable(TableKind):
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return a factory of checks; the type of times is decided here, see `TableKind.check`."""
-        schema = comparisons_schema(raw.schema(), covariate_terms(raw.roles))
+        schema = comparisons_schema(raw.schema, covariate_terms(raw.roles))
         if "count" in schema and not self._many(raw, schema):
             schema = pl.Schema({name: dtype for name, dtype in schema.items() if name != "count"})
         if (times := time_of(raw)) is not None:
@@ -96,7 +96,7 @@ class ComparisonTable(TableKind):
         InputError
             Votes have weights as well, or split points, which cannot be summed by row.
         """
-        columns, name = raw.schema(), raw.roles.get("count", "count")
+        columns, name = raw.schema, raw.roles.get("count", "count")
         if REST in columns:
             how = option("columns", "count=")
             what = f"a vote whose points are split has two rows, which have no count ({how} leaves it out)"

@@ -112,7 +112,7 @@ def refuse_grouped(raw: RawTable, names: Sequence[str], reading: Reading) -> Non
     """
     if form_of(reading):
         return
-    texts = [name for name in names if raw.schema()[name] == pl.String]
+    texts = [name for name in names if raw.schema[name] == pl.String]
     facts = []
     for name in texts:
         text = text_of(name)
@@ -143,7 +143,7 @@ def refuse_header(raw: RawTable, column: str) -> None:
     ------
     Unread
     """
-    names = [name for name, dtype in raw.schema().items() if is_flat(dtype) and not name.startswith("\0")]
+    names = [name for name, dtype in raw.schema.items() if is_flat(dtype) and not name.startswith("\0")]
     repeated = {column: pl.all_horizontal(text_of(name) == name for name in names)}
     what = f"the row repeats the header: remove it, or keep other rows ({option('where')})"
     refuse_first(raw, repeated, lambda _, name: Unread(what, code="header", column=name))
@@ -190,7 +190,7 @@ def refuse_indices(names: Sequence[str], reading: Reading, raw: RawTable, column
     numbers = [[str(at + first) for at in range(len(names))] for first in (0, 1)]
     if "name" in reading.words or len(names) < 2 or sorted(names) not in map(sorted, numbers):
         return
-    schema = raw.schema()
+    schema = raw.schema
     texts = first_cells(raw, unread := reading.unread(schema.names()))
     lists = [name for name in unread if isinstance(schema[name], pl.List)]
     lists += [name for name, cells in texts.items() if all(re.match(r"\[.*,.*\]$", cell) for cell in cells)]
@@ -226,7 +226,7 @@ def doubt_unread(raw: RawTable, reading: Reading, roles: Collection[str], words:
     ------
     Unread
     """
-    cells = first_cells(raw, reading.unread(raw.schema().names()))
+    cells = first_cells(raw, reading.unread(raw.schema.names()))
     # A column without a name has no role: it is an index.
     named = {name: texts for name, texts in cells.items() if name.strip()}
     facts = {
@@ -330,7 +330,7 @@ def refuse_third(
     ------
     Unread
     """
-    if not (unread := reading.unread(raw.schema().names())):
+    if not (unread := reading.unread(raw.schema.names())):
         return
     cells = first_cells(raw, [*sides, *unread])
     if not all(side in cells for side in sides):

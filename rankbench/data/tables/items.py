@@ -56,7 +56,7 @@ class ItemTable(TableKind):
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return items with their queries as ``query_id``; features need no role. See `TableKind.read`."""
-        applied = reading.expanded(raw.schema().names())
+        applied = reading.expanded(raw.schema.names())
         roles = {role: names[0] for role, names in applied.columns.items() if names[0]}
         own = {name: {"query": "query_id"}.get(role, role) for role, name in roles.items()}
         return ReadTable(replace(raw, frame=raw.frame.rename(own, strict=False)), applied, (", ".join(own),))
@@ -68,7 +68,7 @@ class ItemTable(TableKind):
         spread, d = _feature_columns(raw)
         if d == 0:
             raise InputError("column 'x' is missing: a list of numbers, or columns x_0, x_1, ...", path=raw.path)
-        return partial(ItemsCheck, raw, items_schema(d, named="name" in raw.schema()), spread)
+        return partial(ItemsCheck, raw, items_schema(d, named="name" in raw.schema), spread)
 
 
 _FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
@@ -76,7 +76,7 @@ _FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
 
 def _feature_columns(raw: RawTable) -> tuple[list[str], int]:
     """Return the columns ``x_0, x_1, ...`` in order, none with a column ``x``, and the number of features."""
-    schema = raw.schema()
+    schema = raw.schema
     if "x" in schema:
         dtype = schema["x"]
         if not isinstance(dtype, pl.Array | pl.List):

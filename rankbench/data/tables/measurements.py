@@ -56,7 +56,7 @@ class MeasurementTable(TableKind):
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return a factory of checks; see `TableKind.check`."""
-        return partial(MeasurementsCheck, raw, measurements_schema(raw.schema()))
+        return partial(MeasurementsCheck, raw, measurements_schema(raw.schema))
 
     def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
         """Return the numbers of systems and of missing cells."""

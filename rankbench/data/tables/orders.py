@@ -74,7 +74,7 @@ class OrderTable(TableKind):
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return a factory of checks; see `TableKind.check`."""
-        if "count" in (columns := raw.schema()):
+        if "count" in (columns := raw.schema):
             with raw.located(raw.roles.get("count", "count")):
                 votes_counted(raw.frame, SAYS_NOTHING, "ballots")
         times = time_of(raw)

@@ -52,7 +52,7 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     Unread
         Values speak against the reading.
     """
-    said = reading.expanded(raw.schema().names())
+    said = reading.expanded(raw.schema.names())
     refuse_lists(raw, said.read())
     raw, several = _a_row_each(raw, said)
     frame, joined = with_joined(raw.frame, several)

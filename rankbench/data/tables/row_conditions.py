@@ -123,7 +123,7 @@ def rows_kept(raw: RawTable, condition: Condition | None) -> RawTable:
     """
     if condition is None:
         return raw
-    schema = raw.schema()
+    schema = raw.schema
     condition.columns |= dict.fromkeys(schema.names())
     if any(name not in schema for name in condition.names()):
         condition.without.append(raw.path)

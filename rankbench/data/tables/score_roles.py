@@ -67,7 +67,7 @@ class ScoreLayout:
         InputError
             A column is not there, or holds no single values.
         """
-        schema = raw.schema()
+        schema = raw.schema
         with raw.located():
             reading = told.expanded(schema.names())
         given = {role: [name for name in reading.all(role) if name not in reading.all("ignore")] for role in _SCORES}
@@ -195,7 +195,7 @@ def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -
     )  # fmt: skip
     for holds, message, step in wrong:
         if holds:
-            left = [name for name in raw.schema().names() if name not in reading.all("ignore")]
+            left = [name for name in raw.schema.names() if name not in reading.all("ignore")]
             shown = {name: looks(cells) for name, cells in first_cells(raw, left).items()}
             raise Unread(message, step, code="roles", shown=shown_columns(shown))
     return "" if one else "task" if system else "system"

@@ -67,7 +67,7 @@ class SelectionTable(TableKind):
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return a factory of checks; see `TableKind.check`."""
-        return partial(SelectionsCheck, raw, selections_schema(part="part" in raw.schema()))
+        return partial(SelectionsCheck, raw, selections_schema(part="part" in raw.schema))
 
     def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
         """Return one part of the same queries' log, with sessions of its own; the column ``part`` has its name."""

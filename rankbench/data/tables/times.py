@@ -134,7 +134,7 @@ def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
 
 def time_of(raw: RawTable) -> TimeReading | None:
     """Return the reading of a table's column ``time``, or None without one; see `time_reading`."""
-    if "time" not in raw.schema():
+    if "time" not in raw.schema:
         return None
     with raw.located(raw.roles.get("time", "time")):
         return time_reading(raw.frame, "time")

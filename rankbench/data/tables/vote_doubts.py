@@ -47,7 +47,7 @@ def refuse_vote_totals(found: ReadTable) -> None:
     Unread
     """
     raw, reading = found.table, found.reading
-    names = raw.schema().names()
+    names = raw.schema.names()
     counts = [name for name in ("weight", "count") if name in names]
     keys = {name: role for name, role in (("query_id", "query"), ("judge", "judge")) if reading.one(role)}
     if not (keys or counts or GAMES[0] in names):
@@ -107,7 +107,7 @@ def doubt_votes(votes: VoteSource) -> None:
 
     every, first = named(raw.frame), named(raw.frame.head(SAMPLED))
     with raw.located():
-        few = raw.collect(first.select(_ONE, _OTHER, _SIGN, *sorted(reading.read() & {*raw.schema()}))).lazy()
+        few = raw.collect(first.select(_ONE, _OTHER, _SIGN, *sorted(reading.read() & {*raw.schema}))).lazy()
         for doubt in (_walkover, _one_minded, _own_weights, _games_twice):
             if doubt(votes, few, first) and (asked := doubt(votes, every, every)):
                 raise asked
@@ -139,7 +139,7 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unr
         why = ""
     if not why and count >= 2 * _LOST and len(rest) >= _OTHERS:
         why = _beyond_chance(votes, games, item, count)
-    beside = [name for name, dtype in raw.schema().items() if is_flat(dtype) and name not in (*votes.sides, LEAD, OUT)]
+    beside = [name for name, dtype in raw.schema.items() if is_flat(dtype) and name not in (*votes.sides, LEAD, OUT)]
     if not why and whole is not rows:  # the first rows are read once
         whole = raw.collect(whole.select(_ONE, _OTHER, _SIGN, *beside)).lazy()
     if not (why := why or _at_once(votes, whole, beside, item)):

@@ -91,7 +91,7 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
         No pair of columns fits, or several do.
     """
     given = [reading.one("left"), reading.one("right")]
-    names = raw.schema().names()
+    names = raw.schema.names()
     if told := words_of_sides(reading):
         if not all(given):
             columns = [name for name in names if name in told]
@@ -126,7 +126,7 @@ def _ties(reading: Reading) -> tuple[str, ...]:
 def _candidates(raw: RawTable, reading: Reading) -> list[str]:
     """Return the columns that may hold items: columns of single values without another role."""
     taken = {name for role, names in reading.columns.items() if role not in ("left", "right") for name in names}
-    schema = raw.schema()
+    schema = raw.schema
     flat = [name for name, dtype in schema.items() if is_flat(dtype)]
     given = [name for name in (reading.one("left"), reading.one("right")) if name]
     found = [name for name in flat if name not in taken]

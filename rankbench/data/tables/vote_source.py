@@ -111,7 +111,7 @@ class VoteSource:
 
     def name(self, column: str) -> pl.Expr:
         """Return a column of names: texts without blanks around them, other types unchanged."""
-        text = self.strip and self.raw.schema()[column] == pl.String
+        text = self.strip and self.raw.schema[column] == pl.String
         return pl.col(column).str.strip_chars() if text else pl.col(column)
 
     def counted(self, *out: pl.Expr, **facts: pl.Expr) -> dict[str, int]:
@@ -161,7 +161,7 @@ class VoteSource:
     def table(self, chosen: Sequence[pl.Expr], out: pl.Expr | None) -> RawTable:
         """Return the votes of some columns, with the other columns of the schema."""
         roles = {role: names[0] for role, names in self.reading.columns.items() if names[0] and role != "ignore"}
-        names = self.raw.schema().names()
+        names = self.raw.schema.names()
         terms = covariate_terms(roles)
         roles |= control_roles(terms, names, roles)
         query = self.name(roles["query"]) if "query" in roles else pl.lit("all")

@@ -43,7 +43,7 @@ def weight_of(raw: RawTable, role: str, reading: Reading) -> pl.Expr:
     """
     name, words = reading.one(role), reading.words.get("missing", ())
     refuse_no_numbers(raw, [name])
-    if raw.schema()[name].is_numeric():
+    if raw.schema[name].is_numeric():
         value: pl.Expr = pl.when(pl.col(name).is_finite()).then(pl.col(name).cast(pl.Float64))
     else:
         # Weights have any unit, but one; counts have none.
