@@ -51,6 +51,13 @@ class Record(Typed):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other values for some fields, and without what was cached for the old ones."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del vars(copied)[name]
+        return copied
+
 
 def _check(value: object, annotation: object) -> None:
     """Raise if a plain value has none of the types of an annotation; leave other values to pydantic."""

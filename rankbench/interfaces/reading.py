@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Self
 
 from pydantic import Field, ValidationError
@@ -180,7 +182,7 @@ class Reading(Record):
     Examples
     --------
     >>> reading = Reading.told("left=home,right=visitor,winner=result", "home=H,visitor=A,tie=D")
-    >>> reading.one("winner"), reading.words["tie"]
+    >>> reading.first["winner"], reading.words["tie"]
     ('result', ('D',))
     >>> print(reading.to_toml())
     [columns]
@@ -275,9 +277,10 @@ class Reading(Record):
     def __bool__(self) -> bool:
         return self.model_copy(update={"source": "told", "known": ()}) != type(self)()
 
-    def one(self, role: str) -> str:
-        """Return the first column of a role; empty: it has none."""
-        return next(iter(self.columns.get(role, ())), "")
+    @cached_property
+    def first(self) -> Mapping[str, str]:
+        """The first column of each role; empty: it has none."""
+        return defaultdict(str, {role: names[0] for role, names in self.columns.items() if names})
 
     def all(self, role: str) -> tuple[str, ...]:
         """Return the columns of a role."""
@@ -285,7 +288,7 @@ class Reading(Record):
 
     def has(self, *roles: str) -> bool:
         """Return whether all of some roles have a column."""
-        return all(self.one(role) for role in roles)
+        return all(self.first[role] for role in roles)
 
     def with_(self, columns: Mapping[str, tuple[str, ...]] | None = None, **more: Any) -> Self:
         """Return this with other columns for some roles, and other attributes."""

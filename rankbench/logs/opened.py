@@ -287,19 +287,19 @@ def _unchecked(path: Path, reading: Reading | None) -> ParquetLog | None:
     names = all(schema[name] in texts for name in ("winner", "loser")) and (judge in texts or judge.is_integer())
     if not names or not weight.is_numeric() or schema.get("tie", pl.Boolean()) != pl.Boolean:
         return None
-    if count := reading.one("count"):
+    if count := reading.first["count"]:
         value = pl.col(count)
         whole = raw.collect_schema()[count].is_integer()
-        if reading.one("weight") or not whole or _some(raw, value.is_null() | (value < 1)):
+        if reading.first["weight"] or not whole or _some(raw, value.is_null() | (value < 1)):
             return None
-    names_of = [["winner", "loser"] if reading.one("loser") else ["left", "right"], ["judge"], ["query"]]
-    groups = [[one for role in roles if (one := reading.one(role))] for roles in names_of]
+    names_of = [["winner", "loser"] if reading.first["loser"] else ["left", "right"], ["judge"], ["query"]]
+    groups = [[one for role in roles if (one := reading.first[role])] for roles in names_of]
     if with_whole_names(raw, *groups) is not raw:
         return None
-    if (weight_name := reading.one("weight")) and _some(raw, weightless(weight_name)):
+    if (weight_name := reading.first["weight"]) and _some(raw, weightless(weight_name)):
         return None
     # Counting does not look at the queries.
-    query = reading.one("query")
+    query = reading.first["query"]
     return None if query and _some(raw, _nameless(query, raw.collect_schema())) else log
 
 

@@ -74,7 +74,7 @@ def ballot_source(raw: RawTable, reading: Reading) -> BallotSource:
     rows, *readings = read_rows(raw, reading, ("ranking", "candidates"))
     joined, applied = (_in_order(one, reading) for one in readings)
     groups, notes = [joined.all(role) for role in (*KEYS, "item", "ranks")], list[str]()
-    if joined.one("best") or joined.one("worst"):  # else they are columns of places
+    if joined.first["best"] or joined.first["worst"]:  # else they are columns of places
         groups.append(joined.all("items"))
     with rows.located():
         rows = replace(rows, frame=with_whole_names(rows.frame, *groups, notes=notes, rows=None))
@@ -113,7 +113,7 @@ def a_row_each(
     if gone is not None:
         nothing |= gone
     frame = raw.frame.select(*columns.values(), *ballots, nothing.alias(SAYS_NOTHING))
-    roles |= {role: name for role in (*KEYS, *BESIDE) if (name := source.applied.one(role))}
+    roles |= {role: name for role in (*KEYS, *BESIDE) if (name := source.applied.first[role])}
     table = replace(raw, frame=frame, roles=roles)
     counted = raw.collect(frame.select((~pl.col(SAYS_NOTHING)).sum(), pl.len().alias("rows")))
     count, rows = counted.row(0)
@@ -132,21 +132,21 @@ def beside_columns(source: BallotSource) -> tuple[dict[str, pl.Expr], list[str],
     raw, reading, missing = source.raw, source.reading, source.words("missing")
     columns, parts = {"query": pl.lit("all").alias("query_id")}, list[str]()
     gone, or_missing = None, " or missing" * bool(missing)
-    if name := reading.one("query"):
+    if name := reading.first["query"]:
         refuse_blanks(raw, [name], reading)
         columns["query"] = key_names(source, name).alias("query_id")
         gone = says(text_of(name), missing) if missing else None
-    if name := reading.one("judge"):
+    if name := reading.first["judge"]:
         refuse_blanks(raw, [name], with_empty(reading))  # the ballot's judge is unknown
         text = key_names(source, name)
         columns["judge"] = pl.when((text != "") & ~says(text, missing)).then(text).alias("judge")
-    if reading.one("time"):
+    if reading.first["time"]:
         refuse_odd_time(raw, reading)
         columns["time"] = times_of(raw, reading).alias("time")
-    if name := reading.one("candidates"):
+    if name := reading.first["candidates"]:
         columns["candidates"] = pl.col(name).alias("candidates")
     for role in ("weight", "count"):
-        if name := reading.one(role):
+        if name := reading.first[role]:
             value, weighed = weight_of(raw, role, reading), checked_weights(raw, role, reading)
             columns[role] = value.alias(role)
             if weighed.zero:

@@ -57,7 +57,7 @@ def refuse_items_twice(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[
         f"{option('columns', 'judge=____')} if each judge has a ballot, query=____|____ if each value is another "
         f"query, item=____|____ if they are two items; {option('where')} chooses rows"
     )
-    refuse_twice(source.raw, rows, named, source.unread, lambda _: step, source.applied.one("item"))
+    refuse_twice(source.raw, rows, named, source.unread, lambda _: step, source.applied.first["item"])
 
 
 def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str], beside: Sequence[str]) -> None:
@@ -69,7 +69,7 @@ def refuse_uneven(source: BallotSource, rows: pl.LazyFrame, keys: Sequence[str],
         )
         row = source.raw.collect(uneven.select(pl.col(ROW).min())).item()
         if row is not None:
-            name = source.applied.one(role)
+            name = source.applied.first[role]
             raise source.raw.at(
                 row,
                 InputError(f"the ballot has another {role} in a row above: all rows of a ballot have one", column=name),

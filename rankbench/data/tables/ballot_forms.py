@@ -64,7 +64,7 @@ def read_ballots(raw: RawTable, reading: Reading) -> ReadTable:
         The meaning of a cell is unknown, or values contradict it.
     """
     source = ballot_source(raw, reading)
-    forms = [role for role in _FORMS if source.applied.one(role)]
+    forms = [role for role in _FORMS if source.applied.first[role]]
     if len(forms) != 1:
         several = (
             f"{listed(forms)} are several ways to read ballots" if forms else "no column says how items are ranked"
@@ -91,7 +91,7 @@ def of_rankings(source: BallotSource) -> ReadTable:
     InputError, Unread
     """
     raw, reading = source.raw, source.reading
-    name = reading.one("ranking")
+    name = reading.first["ranking"]
     if isinstance(raw.schema[name], pl.String):
         refuse_blanks(raw, [name], reading)
         blank = says(text_of(name), source.words("missing")) & is_nothing(text_of(name))
@@ -180,7 +180,7 @@ def _refuse_signs(raw: RawTable, name: str, items: Sequence[str]) -> None:
 
 def _refuse_counted(raw: RawTable, name: str, items: Sequence[str], reading: Reading) -> None:
     """Raise a question if names have a count at one end, as ``42:Mem`` and ``Knox * 42`` beside ``Mem``, ``Knox``."""
-    if reading.one("alike"):
+    if reading.first["alike"]:
         return
     known, odd = set(items), ""
     for end in (_COUNT_FIRST, _COUNT_LAST):

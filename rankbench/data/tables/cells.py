@@ -156,7 +156,7 @@ def refuse_lists(raw: RawTable, names: Iterable[str]) -> None:
 
 def form_of(reading: Reading) -> str:
     """Return a reading's form of numbers."""
-    return reading.one("numbers")
+    return reading.first["numbers"]
 
 
 def missing_number(text: pl.Expr, number: pl.Expr, words: Sequence[str]) -> pl.Expr:
@@ -305,7 +305,7 @@ def times_of(raw: RawTable, reading: Reading) -> pl.Expr:
     InputError
         With its row: a text that is no such date.
     """
-    name, pattern, missing = reading.one("time"), reading.one("dates"), reading.words.get("missing", ())
+    name, pattern, missing = reading.first["time"], reading.first["dates"], reading.words.get("missing", ())
     text = text_of(name)
     there = ~says(text, missing) if missing else pl.lit(value=True)
     if not pattern:

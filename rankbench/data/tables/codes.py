@@ -87,8 +87,8 @@ def refuse_odd_time(raw: RawTable, reading: Reading) -> None:
     ------
     Unread
     """
-    name = reading.one("time")
-    if not name or "missing" in reading.words or reading.one("dates"):
+    name = reading.first["time"]
+    if not name or "missing" in reading.words or reading.first["dates"]:
         return
     given = pl.col(name).filter(text_of(name) != "") if raw.schema[name] == pl.String else pl.col(name)
     with raw.located(name):

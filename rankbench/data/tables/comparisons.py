@@ -68,12 +68,12 @@ class ComparisonTable(TableKind):
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return votes under the names of the schema; see `TableKind.read`."""
-        if reading.one("items"):
+        if reading.first["items"]:
             return read_contests(raw, reading)
         found = read_votes(raw, reading)
-        if reading.one("mirrored") != "halve":
+        if reading.first["mirrored"] != "halve":
             return found
-        if found.reading.one("loser"):
+        if found.reading.first["loser"]:
             raise InputError("mirrored=halve is of votes with two sides, not of winners and losers", path=raw.path)
         frame, note = halved(found.table.frame, sides=bool(covariate_terms(found.table.roles)))
         return replace(found, table=replace(found.table, frame=frame), notes=(*found.notes, note))

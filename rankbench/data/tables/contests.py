@@ -58,14 +58,16 @@ def read_contests(raw: RawTable, reading: Reading) -> ReadTable:
     """
     source = ballot_source(raw, reading)
     raw, reading, items = source.raw, source.reading, source.reading.all("items")
-    picks = [role for role in _PLACES if reading.one(role)]
+    picks = [role for role in _PLACES if reading.first[role]]
     if len(items) < 2:
         raise Unread("one item alone is no contest", option("columns", "items=____|____"), code="roles")
-    refuse_blanks(raw, [*items, *(reading.one(role) for role in picks)], reading, more=("tie",))
-    raw = without_missing(raw, [*items, *(reading.one(role) for role in picks)], source.words("missing"), source.notes)
+    refuse_blanks(raw, [*items, *(reading.first[role] for role in picks)], reading, more=("tie",))
+    raw = without_missing(
+        raw, [*items, *(reading.first[role] for role in picks)], source.words("missing"), source.notes
+    )
     names = {name: text_of(name) for name in items}
     _refuse_same(raw, names, reading)
-    if reading.one("self") == "drop":
+    if reading.first["self"] == "drop":
         raw = only_rows(raw, ~_same(names))
     named = different(raw, names.values())
     refuse_alike(named, reading, raw, items[0])
@@ -84,7 +86,7 @@ def _same(names: Mapping[str, pl.Expr]) -> pl.Expr:
 
 def _refuse_same(raw: RawTable, names: Mapping[str, pl.Expr], reading: Reading) -> None:
     """Raise a question about an item that a row has twice."""
-    if reading.one("self") == "drop":
+    if reading.first["self"] == "drop":
         return
     asked = Unread(
         "an item stands twice in the row",
@@ -129,7 +131,7 @@ def _how(
     if told := words_of_sides(reading):
         _refuse_words(source, picks, names, told)
         return told
-    ties, cells = _ties(source), [reading.one(role) for role in picks]
+    ties, cells = _ties(source), [reading.first[role] for role in picks]
     every = pl.concat([raw.frame.select(word=name_of(cell)).unique() for cell in cells]).unique()
     words = raw.collect(every.filter(~says(pl.col("word"), ties)).head(len(names) + 1))["word"]
     fit = [says(text_of(cell), ties) | pl.any_horizontal(_is_item(cell, names)) for cell in cells]
@@ -172,7 +174,7 @@ def _refuse_words(
     known = [word for words in (*told.values(), _ties(source)) for word in words]
     if twice := [word for word in known if [other.lower() for other in known].count(word.lower()) > 1]:
         raise InputError(f"words: {twice[0]!r} means several columns, or a tie")
-    cases = {source.reading.one(role): ~says(text_of(source.reading.one(role)), known) for role in picks}
+    cases = {source.reading.first[role]: ~says(text_of(source.reading.first[role]), known) for role in picks}
 
     def no_word(cell: str, column: str) -> Unread:
         step = "; ".join(missing_steps(cell, "leaves such rows out", word=True))
@@ -198,7 +200,7 @@ def _marked(
     source: BallotSource, role: str, names: Mapping[str, pl.Expr], how: Mapping[str, tuple[str, ...]]
 ) -> list[pl.Expr]:
     """Return whether each item is the one that a column names."""
-    cell = source.reading.one(role)
+    cell = source.reading.first[role]
     if how:
         return [says(name_of(cell), how.get(name, ())) for name in names]
     return _is_item(cell, names)
@@ -206,7 +208,7 @@ def _marked(
 
 def _tied(source: BallotSource, picks: Sequence[str]) -> pl.Expr:
     """Return whether all items of a row are tied by each column that is read."""
-    return pl.all_horizontal(says(text_of(source.reading.one(role)), _ties(source)) for role in picks)
+    return pl.all_horizontal(says(text_of(source.reading.first[role]), _ties(source)) for role in picks)
 
 
 def _refuse_both(source: BallotSource, marked: Mapping[str, list[pl.Expr]]) -> None:
@@ -214,7 +216,7 @@ def _refuse_both(source: BallotSource, marked: Mapping[str, list[pl.Expr]]) -> N
     if len(marked) > 1:
         both = pl.any_horizontal(best & worst for best, worst in zip(*marked.values(), strict=True))
         what = "the best item is the worst, too"
-        cases = {source.reading.one("worst"): both}
+        cases = {source.reading.first["worst"]: both}
         refuse_first(source.raw, cases, lambda cell, at: InputError(f"{what}: {short_repr(cell)}", column=at))
 
 
@@ -272,8 +274,8 @@ def _read(
         left_out = pl.col("out") | ((first == second) & ~pl.col("tie"))
         votes.append(pl.struct(winner.alias("winner"), loser.alias("loser"), left_out.alias(LEFT_OUT)))
     rows = frame.select(*beside, "tie", pl.concat_list(votes).alias("vote")).explode("vote").unnest("vote")
-    roles = {role: name for role in ("query", "judge", "weight", "time") if (name := source.applied.one(role))}
-    what = " and ".join(f"{source.reading.one(role)} is the {role}" for role in marked)
+    roles = {role: name for role in ("query", "judge", "weight", "time") if (name := source.applied.first[role])}
+    what = " and ".join(f"{source.reading.first[role]} is the {role}" for role in marked)
     line = (f"{what} of {', '.join(names)}", items_text(items), *weighed)
     counts = raw.collect(facts).row(0, named=True)
     return ReadTable(replace(raw, frame=rows, roles=roles), source.applied, line, counts, tuple(source.notes))
@@ -283,4 +285,4 @@ def _refuse_many(source: BallotSource, count: pl.Expr) -> None:
     """Raise if counts imply more rows than can be held one by one."""
     if (total := source.raw.facts(count.sum())[0]) > MOST_VOTES:
         what = f"counts add up to {total:,.0f} rows of several items, and at most {MOST_VOTES:,} are read"
-        raise InputError(what, column=source.applied.one("count"))
+        raise InputError(what, column=source.applied.first["count"])

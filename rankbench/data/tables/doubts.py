@@ -156,7 +156,7 @@ def refuse_alike(names: Iterable[str], reading: Reading, raw: RawTable, column: 
     ------
     Unread
     """
-    if reading.one("alike"):
+    if reading.first["alike"]:
         return
     seen: dict[object, str] = {}
     for name in names:

@@ -51,7 +51,7 @@ def read_clicks(raw: RawTable, reading: Reading) -> ReadTable:
         A cell may say nothing, or a number may be a code.
     """
     raw, reading, applied = read_rows(raw, reading)
-    roles, notes = {role: name for role in (*_NEEDED, "query") if (name := reading.one(role))}, list[str]()
+    roles, notes = {role: name for role in (*_NEEDED, "query") if (name := reading.first[role])}, list[str]()
     raw = _told_apart(raw, reading, roles, (*_NEEDED, "query"), notes)
     for name in (roles["position"], roles["clicked"]):
         refuse_code(raw, {name: number_of(text_of(name))}, reading)
@@ -92,7 +92,7 @@ def read_lists(raw: RawTable, reading: Reading) -> ReadTable:
         A column is not there.
     """
     raw, reading, applied = read_rows(raw, reading, ("shown", "clicked"))
-    roles = {role: name for role in ("session", "shown", "clicked", "query", "part") if (name := reading.one(role))}
+    roles = {role: name for role in ("session", "shown", "clicked", "query", "part") if (name := reading.first[role])}
     notes = list[str]()
     raw = _told_apart(raw, reading, roles, ("session", "query"), notes)
     query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")

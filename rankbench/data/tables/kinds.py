@@ -191,11 +191,11 @@ def check_roles(reading: Reading, kinds: Collection[TableKind] | None = None) ->
         if role not in known and (any(names) or kinds is None):
             raise InputError(f"there is no role {role!r} of {what}{nearest(role, known)}")
     for role, values in _VALUES.items():
-        if (value := reading.one(role)) and value not in values:
+        if (value := reading.first[role]) and value not in values:
             raise InputError(f"columns may say {role}={' or '.join(values)}, not {role}={value}")
     for one, other in (("winner", "loser"), ("left", "right")):
-        if (name := reading.one(one)) and name == reading.one(other):
+        if (name := reading.first[one]) and name == reading.first[other]:
             raise InputError(f"{one} and {other} are one column, {name!r}: an item would meet itself", column=name)
     for role in ("control", "predictions"):
-        if reading.one(role) and not any("winner" in roles_of(kind) for kind in of):
+        if reading.first[role] and not any("winner" in roles_of(kind) for kind in of):
             raise InputError(f"--{role} reads columns beside votes, and this file holds {what}")

@@ -52,7 +52,7 @@ _SHOWN = 8
 def of_matrix(source: BallotSource) -> ReadTable:
     """Return the ballots of a table with a column an item and a row a ballot; empty cells are unranked."""
     raw, reading = source.raw, source.reading
-    how = reading.one("cells")
+    how = reading.first["cells"]
     if how not in ("place", "points"):
         raise Unread(
             f"{listed(reading.all('items')[:3])} hold places, or points?",
@@ -115,15 +115,15 @@ def of_placed_rows(source: BallotSource, form: str) -> ReadTable:
     """Return the ballots of a row for each item of a query, with its place or its points, or that of each judge."""
     raw, reading = source.raw, source.reading
     columns = reading.all(form)
-    keys = [role for role in ("query", "judge") if reading.one(role)]
-    item = reading.one("item")
+    keys = [role for role in ("query", "judge") if reading.first[role]]
+    item = reading.first["item"]
     if not item or not keys:
         raise Unread(
             "ballots of a row for each item need the item, and the query or the judge that it is of",
             f"{option('columns', 'query=____,item=____,' + names_text({form: columns}))}",
             code="roles",
         )
-    names = [*(reading.one(role) for role in keys), item]
+    names = [*(reading.first[role] for role in keys), item]
     refuse_blanks(raw, names, reading)
     many = form == "places"
     values = _keys_of(source, columns, "points" if form == "points" else "place", empty=many)
@@ -151,11 +151,11 @@ def _rows(source: BallotSource, keys: Sequence[str], values: Mapping[str, pl.Exp
     Columns of roles begin with the character 0.
     """
     reading = source.reading
-    named = {role: key_names(source, reading.one(role)) for role in (*keys, "item")}
-    beside = {role: weight_of(source.raw, role, reading) for role in ("weight", "count") if reading.one(role)}
+    named = {role: key_names(source, reading.first[role]) for role in (*keys, "item")}
+    beside = {role: weight_of(source.raw, role, reading) for role in ("weight", "count") if reading.first[role]}
     for role in beside:
         checked_weights(source.raw, role, reading)
-    if reading.one("time"):
+    if reading.first["time"]:
         refuse_odd_time(source.raw, reading)
         beside["time"] = times_of(source.raw, reading)
     columns = [text.alias(f"\0{role}") for role, text in (named | beside).items()]
@@ -173,7 +173,7 @@ def _long(
     gone: int,
 ) -> ReadTable:
     """Return the table of ballots of rows that have been checked."""
-    form = next(role for role in ("places", "place", "points") if source.reading.one(role))
+    form = next(role for role in ("places", "place", "points") if source.reading.first[role])
     columns = source.reading.all(form)
     kept = [f"\0{role}" for role in (*keys, *beside)]
     by = [f"\0{role}" for role in keys]
@@ -244,7 +244,7 @@ def _ballots(
     placed, low = rows.filter(pl.col("\0key").is_not_null()), pl.col("\0key").min()
     facts = placed.group_by(keys).agg(late=(low != 1) & low.is_finite()).select(pl.len(), pl.col("late").sum())
     count, late = source.raw.collect(facts).row(0)
-    if late and "points" not in (form, source.reading.one("cells")):
+    if late and "points" not in (form, source.reading.first["cells"]):
         what = count_text(late, "ballot", "whose lowest is not 1")
         source.notes.append(f"rankbench takes the lowest place for the best in {what}")
     tied = placed.group_by(*keys, "\0key", maintain_order=True).agg("\0item", *number, *beside)
@@ -254,8 +254,8 @@ def _ballots(
     no_names = pl.lit(pl.Series([[]], dtype=pl.List(pl.String)))
     columns |= {SAYS_NOTHING: pl.col("\0out"), "ranking": pl.col("ranking"), NO_NAMES: no_names}
     frame = ballots.select(**columns)
-    roles = {role: source.applied.one(role) for role in ("query", "judge", "weight", "count", "time")}
-    roles = {role: name for role, name in roles.items() if name} | {"ranking": source.applied.one(form)}
+    roles = {role: source.applied.first[role] for role in ("query", "judge", "weight", "count", "time")}
+    roles = {role: name for role, name in roles.items() if name} | {"ranking": source.applied.first[form]}
     return replace(source.raw, frame=frame, roles=roles), int(count)
 
 
@@ -280,7 +280,7 @@ def _weighed(source: BallotSource, table: RawTable, role: str) -> str:
     """Return a text on the sum of the ballots' weights, or counts."""
     value = pl.col(role)
     facts = table.facts(pl.len(), (value == 0).sum(), value.sum(), value.min(), value.max())
-    return Weighed(*facts).text(source.applied.one(role), role)
+    return Weighed(*facts).text(source.applied.first[role], role)
 
 
 def _counted(raw: RawTable, cases: Mapping[str, pl.Expr]) -> int:

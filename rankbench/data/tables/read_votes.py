@@ -58,7 +58,7 @@ def read_votes(raw: RawTable, reading: Reading) -> ReadTable:
     frame, joined = with_joined(raw.frame, several)
     raw = replace(raw, frame=frame)
     _refuse_unused(raw, joined)
-    found = _read_pairs(VoteSource(raw, joined)) if joined.one("loser") else _read_sides(VoteSource(raw, joined))
+    found = _read_pairs(VoteSource(raw, joined)) if joined.first["loser"] else _read_sides(VoteSource(raw, joined))
     columns = {role: names for role, names in said.columns.items() if len(names) > 1}
     refuse_vote_totals(found)
     return replace(found, reading=found.reading.with_(columns))
@@ -76,7 +76,7 @@ _USED_BY = {
 def _refuse_unused(raw: RawTable, reading: Reading) -> None:
     """Raise a question about a column whose role is unused with this reading of outcomes."""
     for role, others in _USED_BY.items():
-        if (name := reading.one(role)) and not any(map(reading.one, others)):
+        if (name := reading.first[role]) and not any(reading.first[role] for role in others):
             what = f"{short_repr(name)} is the {role}, which is read beside {listed(list(others))} alone"
             step = f"{option('columns', f'{role}=')} reads the votes without it"
             raise Unread(what, step, code="roles", column=name)
@@ -99,7 +99,7 @@ def votes_as_read(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
     """
     frame, joined = with_joined(frame, reading)
     votes = VoteSource(RawTable(frame), joined, strip=False)
-    if not joined.one("loser"):
+    if not joined.first["loser"]:
         frame = with_numbers(frame, joined)
         outcome = outcome_of(joined)
         found = _sided_table(votes.with_outcome(frame, outcome), outcome).frame
@@ -138,7 +138,7 @@ def _a_row_each(raw: RawTable, reading: Reading) -> tuple[RawTable, Reading]:
     winners = reading.all("winner")
     if len(winners) < 2:
         return raw, reading
-    if reading.one("loser"):
+    if reading.first["loser"]:
         raise InputError(f"beside a loser there is one winner, not {listed(list(winners))}")
     name, judge = " | ".join(winners), "\0judge"
     several = pl.concat_list([text_of(winner) for winner in winners]).alias(name)
@@ -163,7 +163,7 @@ def _read_pairs(votes: VoteSource) -> ReadTable:
         refuse_named_sides(votes.raw, reading)
     votes.counted()
     doubt_votes(votes)
-    tie = reading.one("tie")
+    tie = reading.first["tie"]
     table = replace(votes.table(_pair_columns(votes), votes.out), doubts=partial(votes.refuse_items, votes.out))
     beat = f"{winner} beat {loser}" + f", ties by {tie}" * bool(tie)
     return ReadTable(table, reading, (beat, *votes.weighed), {}, (*votes.notes,))
@@ -172,9 +172,9 @@ def _read_pairs(votes: VoteSource) -> ReadTable:
 def _pair_columns(votes: VoteSource) -> list[pl.Expr]:
     """Return the columns of votes of winners and losers."""
     winner, loser = votes.sides
-    beside = [role for role in ("tie", "first", "rest_of_vote") if votes.reading.one(role)]
+    beside = [role for role in ("tie", "first", "rest_of_vote") if votes.reading.first[role]]
     chosen = [votes.name(winner).alias("winner"), votes.name(loser).alias("loser")]
-    return [*chosen, *(pl.col(votes.reading.one(role)).alias(role) for role in beside)]
+    return [*chosen, *(pl.col(votes.reading.first[role]).alias(role) for role in beside)]
 
 
 def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
@@ -191,7 +191,7 @@ def _refuse_sorted_numbers(raw: RawTable, winner: str, loser: str) -> None:
 
 def _read_sides(votes: VoteSource) -> ReadTable:
     """Return votes of two columns of items with columns of outcomes."""
-    if votes.reading.one("winner"):
+    if votes.reading.first["winner"]:
         votes.reading = with_sides(votes.raw, votes.reading)
     reading = votes.reading
     if not reading.has("left", "right"):
@@ -201,7 +201,7 @@ def _read_sides(votes: VoteSource) -> ReadTable:
     votes.settle(*([] if words_of_sides(reading) else reading.all("winner")))
     votes.raw = replace(votes.raw, frame=with_numbers(votes.raw.frame, reading))
     outcome = outcome_of(reading)
-    if reading.one("tie") and reading.one("winner"):
+    if reading.first["tie"] and reading.first["winner"]:
         _refuse_no_flags(votes)
     refuse_grouped(votes.raw, list(outcome.columns) if outcome.numbers else [], reading)
     gone = pl.any_horizontal(pl.lit(value=False), *votes.left_out().values())
@@ -224,7 +224,7 @@ def _read_sides(votes: VoteSource) -> ReadTable:
 
 def _refuse_no_flags(votes: VoteSource) -> None:
     """Raise for a value in a column of ties that is neither true nor false."""
-    raw, name, out = votes.raw, votes.reading.one("tie"), votes.out
+    raw, name, out = votes.raw, votes.reading.first["tie"], votes.out
     bad = no_flag(votes.reading)
     what = f"is not a truth value (true or false); {option('columns', 'tie=')} reads the log without it"
     wrong = {name: bad if out is None else bad & ~out}
@@ -260,7 +260,7 @@ def _refuse_one_sided(reading: Reading, counts: Mapping[str, int]) -> None:
     some = {"preference": counts["tie"] > 0, "margin": counts["left"] > 1}.get(role, False)
     if counts["right"] or not (some and counts["left"]):
         return
-    name, left, right = reading.one(role), reading.one("left"), reading.one("right")
+    name, left, right = reading.first[role], reading.first["left"], reading.first["right"]
     what = f"is never {'above 1' if role == 'preference' else 'below 0'}, so {short_repr(right)} never wins"
     words = names_text({left: ("____",), right: ("____",), "tie": ("____",)})
     step = f"{options(columns=names_text({'winner': (name,)}), words=words)} says what its numbers mean"
@@ -283,9 +283,9 @@ def _refuse_unread(votes: VoteSource, outcome: VoteOutcome, unread: int, against
     texts = raw.collect(raw.frame.slice(first, 1).select(text_of(name) for name in outcome.columns)).row(0)
     column = outcome.columns[0]
     if first == against:
-        what = f"the column {short_repr(votes.reading.one('tie'))} says otherwise than {short_repr(texts[0])}"
+        what = f"the column {short_repr(votes.reading.first['tie'])} says otherwise than {short_repr(texts[0])}"
         raise raw.at(first, InputError(f"{what}; {option('columns', 'tie=')} reads the log without it", column=column))
-    named = bool(votes.reading.one("winner"))
+    named = bool(votes.reading.first["winner"])
     if blank := [text for text in texts if text.lower() in EMPTY]:
         raise raw.at(first, blank_cell(blank[0], column, more=("tie",) if named else ()))
     shown = " and ".join(short_repr(text) for text in texts)
@@ -303,7 +303,7 @@ def _number_steps(reading: Reading, odd: str) -> list[str]:
     if odd.endswith("%") and reading.has("left_score"):
         return [f"{option('columns', 'numbers=first')} reads the number that a cell begins with"]
     for role in ("points", "preference", "margin"):
-        if name := reading.one(role):
+        if name := reading.first[role]:
             words = names_text({side: ("____",) for side in (*reading.all("left"), *reading.all("right"), "tie")})
             how = option("columns", names_text({"margin": (name,)}))
             margin = f"; {how} if it is above 0 where the left won, else below"
@@ -326,9 +326,9 @@ def _different(votes: VoteSource) -> pl.DataFrame:
 def _refuse_mirrored(votes: VoteSource, pairs: pl.DataFrame) -> None:
     """Raise a question if each row has a mirrored row of the same query, judge and time."""
     reading = votes.reading
-    if reading.one("mirrored") or pairs["len"].sum() < 4 or not _are_mirrored(pairs, ()):
+    if reading.first["mirrored"] or pairs["len"].sum() < 4 or not _are_mirrored(pairs, ()):
         return
-    beside = [name for role in ("query", "judge", "time") if (name := reading.one(role))]
+    beside = [name for role in ("query", "judge", "time") if (name := reading.first[role])]
     # Few tables get here, so that others are grouped by few columns.
     if beside:
         texts = [text_of(name).alias(f"{_KEY}{at}") for at, name in enumerate((*votes.sides, *beside))]

@@ -109,7 +109,7 @@ class Ways:
         Unread
             They do not say of a metric which way is better, or say both.
         """
-        metric, words = layout.reading.one("metric"), layout.reading.words
+        metric, words = layout.reading.first["metric"], layout.reading.words
         if not metric:
             return cls()
         ways = {way: says(pl.col("metric"), words.get(way, ())) for way in ("more", "less")}
@@ -146,7 +146,7 @@ def _laid_out(raw: RawTable, layout: ScoreLayout, facts: Facts, ways: Ways, name
     if not layout.side:
         less = {"less": pl.lit(value=True)} if layout.losses else {}
         if ways.counts:
-            less = {"less": says(text_of(layout.reading.one("metric")), ways.less)}
+            less = {"less": says(text_of(layout.reading.first["metric"]), ways.less)}
         frame = raw.frame.select(**named, score=cells[layout.cells[0]], **less)
         return replace(raw, frame=frame, roles=roles | {"score": layout.cells[0]})
     side = COLUMN_OF[layout.side]

@@ -31,7 +31,7 @@ def parted_rows(reading: Reading, differ: Sequence[str]) -> str:
     """Return the options that part rows of one cell, which differ in some columns."""
     if not differ:
         return f"remove all but one of them ({option('where')} keeps some rows)"
-    task = "task" if reading.one("task") else "system"
+    task = "task" if reading.first["task"] else "system"
     more = names_text({task: (*reading.all(task), "____")})
     part = f"{option('columns', more)} for a part of the {task}"
     return f"{option('columns', 'seed=____')} for repetitions, {part}, or {option('where')} keeps some rows"
@@ -44,7 +44,7 @@ def refuse_metrics(raw: RawTable, reading: Reading, tasks: Sequence[str]) -> Non
     ------
     Unread
     """
-    metric = reading.one("metric")
+    metric = reading.first["metric"]
     if not metric or metric in tasks:
         return
     keys = [text_of(name).alias(f"key {at}") for at, name in enumerate(tasks)]
@@ -97,7 +97,7 @@ def refuse_second_key(raw: RawTable, reading: Reading, cells: Sequence[str], see
         if kinds < 2 or cell < kinds or both == kinds == of_seeds:
             continue
         shown = looks(first_cells(raw, [name])[name])
-        task = "task" if reading.one("task") else "system"
+        task = "task" if reading.first["task"] else "system"
         raise Unread(
             f"{short_repr(name)} ({shown}) takes the same values within each cell, and is not read: are these "
             "repetitions, or other tasks?",

@@ -110,7 +110,7 @@ class Facts:
 def _simple(raw: RawTable, layout: ScoreLayout) -> frozenset[str]:
     """Return the columns of scores that need no further checks: most tables have no others, and may be large."""
     names = [name for name in layout.cells if not _is_text(layout.schema[name])]
-    if not (layout.reading.one("cells") or form_of(layout.reading)):
+    if not (layout.reading.first["cells"] or form_of(layout.reading)):
         texts = [name for name in layout.cells if name not in names]
         odd = [
             (~text_of(name).cast(pl.Float64, strict=False).is_finite()).fill_null(text_of(name) != "") for name in texts
@@ -135,7 +135,7 @@ def _cell_facts(name: str, layout: ScoreLayout, simple: frozenset[str]) -> dict[
     facts["truth"] = (~there | text.str.to_lowercase().is_in(["true", "false"])).all() & there.any()
     facts["bad"] = row.filter(value.is_null() & ~is_nothing(text) & ~gone).min()
     sign = text.str.contains("%", literal=True)
-    if layout.reading.one("cells"):
+    if layout.reading.first["cells"]:
         unit = text.str.extract(rf"^{NUMBER}\s*(%|\pL+)")
         first = unit.drop_nulls().first()
         sign = (unit != first).fill_null(first == "%")
@@ -156,7 +156,7 @@ def score_of(name: str, layout: ScoreLayout, simple: frozenset[str]) -> tuple[pl
         value = (text if _is_text(layout.schema[name]) else pl.col(name)).cast(pl.Float64, strict=False)
         value = pl.when(value.is_finite()).then(value)
     else:
-        value = number_of(text, "first" if layout.reading.one("cells") == "first" else form_of(layout.reading))
+        value = number_of(text, "first" if layout.reading.first["cells"] == "first" else form_of(layout.reading))
     gone = missing_number(text, value, words) & (text != "") if words else pl.lit(value=False)
     return value, gone
 
@@ -167,7 +167,7 @@ def _refuse_number(raw: RawTable, layout: ScoreLayout, at: int, name: str) -> No
     steps = missing_steps(cell, "if it says that the score is missing")
     if forms := number_forms(cell, layout.reading):
         steps = forms
-    elif re.fullmatch(rf"{NUMBER}\D+", cell) and not layout.reading.one("cells"):
+    elif re.fullmatch(rf"{NUMBER}\D+", cell) and not layout.reading.first["cells"]:
         steps = [f"{option('columns', 'cells=first')} reads the number that a cell begins with"]
     if layout.side:
         steps.append(f"{option('columns', names_text({'ignore': (name,)}))} leaves the column out")

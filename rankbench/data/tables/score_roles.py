@@ -97,7 +97,7 @@ class ScoreLayout:
 
     def rows(self) -> list[str]:
         """Return the roles of names that rows have."""
-        return [role for role in COLUMN_OF if self.reading.one(role)]
+        return [role for role in COLUMN_OF if self.reading.first[role]]
 
     def text(self, role: str) -> str:
         """Return the columns of a role, for people."""
@@ -149,7 +149,7 @@ class ScoreLayout:
 
     def says(self, way: str) -> tuple[str, ...]:
         """Return the parts of the line that states it; `way` is the better one where a row is a cell."""
-        seed = [f"{self.text('seed')} numbers repetitions"] if self.reading.one("seed") else []
+        seed = [f"{self.text('seed')} numbers repetitions"] if self.reading.first["seed"] else []
         if not self.side:
             return (f"{self.text('system')} on {self.text('task')}", f"{self.cells[0]}: {way}", *seed)
         kinds: dict[str, list[str]] = {"score": [], "loss": []}
@@ -172,9 +172,9 @@ def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -
         Roles are missing, or contradict each other.
     """
     one, several = [*given["score"], *given["loss"]], [*given["scores"], *given["losses"]]
-    system, task = reading.one("system"), reading.one("task")
-    rest = names_text({role: reading.all(role) for role in ("system", "task", "score", "loss") if reading.one(role)})
-    lacking = "".join(f"{role}=____," for role in ("system", "task") if not reading.one(role))
+    system, task = reading.first["system"], reading.first["task"]
+    rest = names_text({role: reading.all(role) for role in ("system", "task", "score", "loss") if reading.first[role]})
+    lacking = "".join(f"{role}=____," for role in ("system", "task") if not reading.first[role])
     side, row = option("columns", "scores=____|____"), option("columns", "score=____")
     wrong = (
         ((one and several) or len(one) > 1, "a row has one score or loss, or scores and losses side by side, not both",
@@ -190,7 +190,7 @@ def _side(raw: RawTable, reading: Reading, given: Mapping[str, Sequence[str]]) -
         (several and task and given["scores"] and given["losses"],
          "a row is a task, and columns are systems: of some more is better, of others less",
          f"{side}, or losses=____|____"),
-        (several and reading.one("metric"), "a metric says which way is better where a row is one score",
+        (several and reading.first["metric"], "a metric says which way is better where a row is one score",
          option("columns", "scores=____,losses=____")),
     )  # fmt: skip
     for holds, message, step in wrong:

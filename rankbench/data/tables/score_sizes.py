@@ -98,7 +98,7 @@ def refuse_scale(reading: Reading, scores: TaskScores, *, rows: bool) -> None:
     turned = ""
     if rows:
         task = reading.all("task")
-        roles = {role: reading.all(role) for role in ("system", "task", "score", "seed") if reading.one(role)}
+        roles = {role: reading.all(role) for role in ("system", "task", "score", "seed") if reading.first[role]}
         columns = names_text({**roles, "metric": task if len(task) == 1 else ("____",)})
         turned = f"{options(columns=columns, words='less=____,more=____')} says where less is better; "
     raise Unread(

@@ -63,7 +63,7 @@ class SelectionTable(TableKind):
 
     def read(self, raw: RawTable, reading: Reading) -> ReadTable:
         """Return clicks under the names of the schema; see `TableKind.read`."""
-        return read_lists(raw, reading) if reading.one("shown") else read_clicks(raw, reading)
+        return read_lists(raw, reading) if reading.first["shown"] else read_clicks(raw, reading)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return a factory of checks; see `TableKind.check`."""

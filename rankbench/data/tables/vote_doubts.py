@@ -49,12 +49,12 @@ def refuse_vote_totals(found: ReadTable) -> None:
     raw, reading = found.table, found.reading
     names = raw.schema.names()
     counts = [name for name in ("weight", "count") if name in names]
-    keys = {name: role for name, role in (("query_id", "query"), ("judge", "judge")) if reading.one(role)}
+    keys = {name: role for name, role in (("query_id", "query"), ("judge", "judge")) if reading.first[role]}
     if not (keys or counts or GAMES[0] in names):
         return
     votes = pl.lit(1.0)
     for name in counts:
-        votes *= number_of(text_of(name), reading.one("numbers"))
+        votes *= number_of(text_of(name), reading.first["numbers"])
     won = pl.when(number_of(text_of("tie")) == 1).then(0.5).otherwise(1.0) if "tie" in names else pl.lit(1.0)
     won = pl.col(SHARE).fill_null(won) if SHARE in names else won
     lost = 1 - won
@@ -75,8 +75,8 @@ def refuse_vote_totals(found: ReadTable) -> None:
         beat = rows.select("item", "value", other=pl.concat_str(pl.lit("beat "), "other"))
         lost_to = rows.select("value", item="other", other=pl.concat_str(pl.lit("lost to "), "item"))
         both = pl.concat([beat, lost_to.select("item", "value", "other")])
-        sides = ("winner", "loser") if reading.one("loser") else ("left", "right")
-        refuse_totals(raw, reading, both.lazy(), {"item": ("item", [reading.one(side) for side in sides])})
+        sides = ("winner", "loser") if reading.first["loser"] else ("left", "right")
+        refuse_totals(raw, reading, both.lazy(), {"item": ("item", [reading.first[side] for side in sides])})
 
 
 def doubt_votes(votes: VoteSource) -> None:
@@ -94,7 +94,7 @@ def doubt_votes(votes: VoteSource) -> None:
     Unread
     """
     raw, reading = votes.raw, votes.reading
-    sided, out, tie = not reading.one("loser"), votes.out, reading.one("tie")
+    sided, out, tie = not reading.first["loser"], votes.out, reading.first["tie"]
     lead = pl.col(LEAD).sign() if sided else pl.lit(1.0)
     if tie and not sided:
         lead = pl.when(number_of(text_of(tie)) == 1).then(0.0).otherwise(1.0)
@@ -131,7 +131,7 @@ def _walkover(votes: VoteSource, rows: pl.LazyFrame, whole: pl.LazyFrame) -> Unr
     often = rest.filter(pl.col("len") >= min(count, 4))
     if count >= 2 * _LOST and count >= _LOST * most and others >= _LOST * count:
         why = "far more than any other has"
-    elif not votes.reading.one("loser") and left in (0, count) and often.height >= _LOST:
+    elif not votes.reading.first["loser"] and left in (0, count) and often.height >= _LOST:
         both = often.select(((pl.col("left") > 0) & (pl.col("left") < pl.col("len"))).all()).item()
         one_side = f"always in {short_repr(votes.sides[0 if left else 1])}" * (both and 2.0 ** (1 - count) < _SIDED)
         why = one_side or _one_score(votes, rows, item)
@@ -180,7 +180,7 @@ def _beyond_chance(votes: VoteSource, games: pl.LazyFrame, item: str, count: int
 def _one_score(votes: VoteSource, rows: pl.LazyFrame, item: str) -> str:
     """Return a text if all games of an item on one side have one score, which others with that winner seldom have."""
     roles = [role for role in outcome_roles(votes.reading) if role != "winner"]
-    names = list(dict.fromkeys(votes.reading.one(role) for role in roles))
+    names = list(dict.fromkeys(votes.reading.first[role] for role in roles))
     if not names:
         return ""
     score = pl.concat_str([text_of(name) for name in names], separator=", ")
@@ -231,7 +231,7 @@ def _marked(votes: VoteSource, rows: pl.LazyFrame, names: Sequence[str], item: s
     """
     mine = (pl.col(_ONE) == item) | (pl.col(_OTHER) == item)
     lost = pl.when(pl.col(_SIGN) >= 0).then(_OTHER).otherwise(_ONE)
-    columns = [name for name in names if name not in {votes.reading.one(role) for role in ("judge", "query", "time")}]
+    columns = [name for name in names if name not in {votes.reading.first[role] for role in ("judge", "query", "time")}]
     texts = [text_of(name) for name in columns]
     firsts = [x.filter(mine).first() for x in texts]
     alone = [
@@ -253,11 +253,11 @@ def _marked(votes: VoteSource, rows: pl.LazyFrame, names: Sequence[str], item: s
 
 def _one_minded(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unread | None:
     """Return a question about a judge who names one item in each row, which others name less often."""
-    raw, name = votes.raw, votes.reading.one("judge")
+    raw, name = votes.raw, votes.reading.first["judge"]
     if not name:
         return None
     won = pl.when(pl.col(_SIGN) > 0).then(_ONE).when(pl.col(_SIGN) < 0).then(_OTHER)
-    count = votes.number("count") if votes.reading.one("count") else pl.lit(1.0)
+    count = votes.number("count") if votes.reading.first["count"] else pl.lit(1.0)
     said = rows.select(judge=text_of(name), won=won, pair=pl.concat_list(_ONE, _OTHER), votes=count)
     pairs = pl.col("pair").list.sort().n_unique().alias("pairs")
     facts = (pl.col("votes").sum(), pl.col("won").first(), pl.col("won").n_unique().alias("kinds"), pairs)
@@ -289,10 +289,10 @@ def _own_weights(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unre
     won = pl.when(pl.col(_SIGN) >= 0)
     items = {_ONE: pl.col(_ONE), _OTHER: pl.col(_OTHER)}
     items |= {"winner": won.then(_ONE).otherwise(_OTHER), "loser": won.then(_OTHER).otherwise(_ONE)}
-    beside = {role: text_of(own) for role in ("query", "judge", "time") if (own := reading.one(role))}
+    beside = {role: text_of(own) for role in ("query", "judge", "time") if (own := reading.first[role])}
     keys_of = dict.fromkeys(("weight", "count"), (*items,)) | dict.fromkeys(("left_score", "left_place"), (_ONE,))
     for role, keys in keys_of.items():
-        if not (name := reading.one(role)) or is_kept(reading, name):
+        if not (name := reading.first[role]) or is_kept(reading, name):
             continue
         cells = votes.raw.collect(rows.select(weight=text_of(name), **items, **beside))
         if any(_set_by(cells, key) for key in beside):
@@ -316,13 +316,13 @@ def _own_weights(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unre
 def _games_twice(votes: VoteSource, rows: pl.LazyFrame, _: pl.LazyFrame) -> Unread | None:
     """Return a question about a weight, a count or ties that are all that both sides won: games would count twice."""
     reading = votes.reading
-    names = next(([*map(reading.one, pair)] for pair in (GAMES_WON, SCORES) if reading.has(*pair)), [])
+    names = next(([*(reading.first[role] for role in pair)] for pair in (GAMES_WON, SCORES) if reading.has(*pair)), [])
     if len(set(names)) < 2:
         return None
     won = number_of(text_of(names[0])) + number_of(text_of(names[1]))
-    tied = number_of(text_of(reading.one("ties"))).fill_null(0) if reading.one("ties") else pl.lit(0.0)
+    tied = number_of(text_of(reading.first["ties"])).fill_null(0) if reading.first["ties"] else pl.lit(0.0)
     for role in ("count", "weight", "ties"):
-        if not (name := reading.one(role)) or is_kept(reading, name):
+        if not (name := reading.first[role]) or is_kept(reading, name):
             continue
         value = votes.number(role)
         same = (value == won).all() | (value == won + tied).all()

@@ -85,7 +85,7 @@ def outcome_of(reading: Reading) -> VoteOutcome:
     """Return the outcome of votes in a table `with_numbers` and with two columns of items."""
     if (roles := outcome_roles(reading)) != ("winner",):
         return _of_numbers(reading, roles)
-    return _with_flag(_of_words(reading), reading) if reading.one("tie") else _of_words(reading)
+    return _with_flag(_of_words(reading), reading) if reading.first["tie"] else _of_words(reading)
 
 
 def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
@@ -93,8 +93,8 @@ def with_numbers(frame: pl.LazyFrame, reading: Reading) -> pl.LazyFrame:
 
     Polars takes seconds to plan a query in which a long expression stands in others again and again.
     """
-    roles = [role for role in (*outcome_roles(reading), "tie", "ties") if reading.one(role) and role != "winner"]
-    names = [reading.one(role) for role in roles]
+    roles = [role for role in (*outcome_roles(reading), "tie", "ties") if reading.first[role] and role != "winner"]
+    names = [reading.first[role] for role in roles]
     found = dict[str, pl.Expr]()
     for name in names:
         text = text_of(name)
@@ -135,15 +135,15 @@ def _number_of(name: str, at: int = 0) -> str:
 
 
 def _of_words(reading: Reading) -> VoteOutcome:
-    winner = reading.one("winner")
+    winner = reading.first["winner"]
     said, missing = text_of(winner), reading.words.get("missing", ())
     lead = pl.lit(None, pl.Float64)
     if told := words_of_sides(reading):
         for meaning, words in told.items():
             lead = pl.when(says(said, words)).then(side_of(meaning, reading)).otherwise(lead)
     else:
-        lead = pl.when(said == text_of(reading.one("left"))).then(1.0).otherwise(lead)
-        lead = pl.when(said == text_of(reading.one("right"))).then(-1.0).otherwise(lead)
+        lead = pl.when(said == text_of(reading.first["left"])).then(1.0).otherwise(lead)
+        lead = pl.when(said == text_of(reading.first["right"])).then(-1.0).otherwise(lead)
     for column, words in reading.turned.items():
         lead = pl.when(says(text_of(column), words)).then(-lead).otherwise(lead)
     tied = says(said, reading.words.get("tie", TIES))
@@ -151,7 +151,7 @@ def _of_words(reading: Reading) -> VoteOutcome:
     if told:
         wrong = f"{{}} is none of the words of {listed(list(told))}: add it to one of them, tie= or missing="
     else:
-        sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
+        sides = f"{short_repr(reading.first['left'])} and {short_repr(reading.first['right'])}"
         wrong = f"{{}} is neither of the two items in {sides}, nor a tie: {option('words', 'tie=____')} or missing=____"
     return VoteOutcome(lead, says(said, missing) if missing else pl.lit(value=False), (winner,), wrong)
 
@@ -159,15 +159,15 @@ def _of_words(reading: Reading) -> VoteOutcome:
 def _of_numbers(reading: Reading, roles: tuple[str, ...]) -> VoteOutcome:
     """Return the outcome that columns of numbers say."""
     way, words = NUMBERS[roles], reading.words.get("missing", ())
-    beside = [name for role in way.beside if (name := reading.one(role))]
-    names = [*map(reading.one, roles), *beside[:1]]
+    beside = [name for role in way.beside if (name := reading.first[role])]
+    names = [*(reading.first[role] for role in roles), *beside[:1]]
     values = [pl.col(_number_of(name, at if names.count(name) > 1 else 0)) for at, name in enumerate(names, 1)]
     missing = pl.lit(value=False)
     for name, value in zip(names, values, strict=True) if words else ():
         missing |= missing_number(text_of(name), value, words)
     # Two numbers of one column have two keys.
     numbers = {f"{name}{chr(0) * at}": values[at] for at, name in enumerate(names) if way.lowest is not None}
-    sides = f"{short_repr(reading.one('left'))} and {short_repr(reading.one('right'))}"
+    sides = f"{short_repr(reading.first['left'])} and {short_repr(reading.first['right'])}"
     wrong, columns = way.wrong.replace("{sides}", sides), tuple(dict.fromkeys(names))
     outcome = VoteOutcome(pl.lit(None), missing, columns, wrong, numbers, lowest=way.lowest or 0)
     return way.read(outcome, *values)
@@ -276,7 +276,7 @@ OUTCOMES = (("winner", "loser"), ("winner",), *NUMBERS)
 
 def _with_flag(outcome: VoteOutcome, reading: Reading) -> VoteOutcome:
     """Return an outcome by words with a column of ties."""
-    name = reading.one("tie")
+    name = reading.first["tie"]
     flag = pl.col(_number_of(name)) == 1
     said = text_of(outcome.columns[0])
     blank = (said == "") | said.str.to_lowercase().is_in(["null", "none", "nan", "na"])
@@ -287,14 +287,14 @@ def _with_flag(outcome: VoteOutcome, reading: Reading) -> VoteOutcome:
 
 def no_flag(reading: Reading) -> pl.Expr:
     """Return whether the column of ties beside a winner is neither true, false nor empty."""
-    name = reading.one("tie")
+    name = reading.first["tie"]
     return ~is_nothing(text_of(name)) & ~pl.col(_number_of(name)).is_in([0.0, 1.0]).fill_null(value=False)
 
 
 def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
     """Return the part of the line on outcomes, with the number of rows of each."""
     roles = outcome_roles(reading)
-    left, right = reading.one("left"), reading.one("right")
+    left, right = reading.first["left"], reading.first["right"]
     if roles == ("winner",) and (told := words_of_sides(reading)):
         words = {**told, "tie": reading.words.get("tie", TIES)}
         by_side = {1.0: counts["left"], -1.0: counts["right"], 0.0: counts["tie"]}
@@ -303,8 +303,8 @@ def outcome_says(reading: Reading, counts: Mapping[str, int]) -> str:
             for meaning, given in words.items()
             if meaning != "tie" or counts["tie"]
         ]
-        return f"{reading.one('winner')}: {', '.join(parts)}"
-    names = list(dict.fromkeys(reading.one(role) for role in roles))
+        return f"{reading.first['winner']}: {', '.join(parts)}"
+    names = list(dict.fromkeys(reading.first[role] for role in roles))
     how = NUMBERS[roles].says if roles in NUMBERS else "names the item that won"
     ties = f", ties {counts['tie']:,}" if counts["tie"] else ""
     return f"{', '.join(names)} ({how}): {left} {counts['left']:,}, {right} {counts['right']:,}{ties}"

@@ -57,7 +57,7 @@ def differing_words(left: str, right: str) -> tuple[str, str] | None:
 
 def outcome_words(reading: Reading) -> set[str]:
     """Return the words, in small letters, that a column may use for sides and ties; none without sides."""
-    left, right = reading.one("left"), reading.one("right")
+    left, right = reading.first["left"], reading.first["right"]
     named = (left.strip().lower(), right.strip().lower(), *(differing_words(left, right) or ()))
     return {"left", "right", *named, *TIES} if left and right else set()
 
@@ -90,7 +90,7 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
     Unread
         No pair of columns fits, or several do.
     """
-    given = [reading.one("left"), reading.one("right")]
+    given = [reading.first["left"], reading.first["right"]]
     names = raw.schema.names()
     if told := words_of_sides(reading):
         if not all(given):
@@ -112,7 +112,7 @@ def with_sides(raw: RawTable, reading: Reading) -> Reading:
     found = list(_pairs(raw, reading, given if all(given) else _candidates(raw, reading)))
     if len(found) > 1:
         both = " or ".join(f"{short_repr(pair.left)} and {short_repr(pair.right)}" for pair in found[:3])
-        what = f"{short_repr(reading.one('winner'))} may name one of {both}"
+        what = f"{short_repr(reading.first['winner'])} may name one of {both}"
         raise Unread(what, option("columns", "left=____,right=____"), code="sides")
     if not found:
         raise _no_words(raw, reading)
@@ -128,7 +128,7 @@ def _candidates(raw: RawTable, reading: Reading) -> list[str]:
     taken = {name for role, names in reading.columns.items() if role not in ("left", "right") for name in names}
     schema = raw.schema
     flat = [name for name, dtype in schema.items() if is_flat(dtype)]
-    given = [name for name in (reading.one("left"), reading.one("right")) if name]
+    given = [name for name in (reading.first["left"], reading.first["right"]) if name]
     found = [name for name in flat if name not in taken]
     return found if len(found) <= _MOST_COLUMNS else [*given, *found[:_MOST_COLUMNS]]
 
@@ -139,7 +139,7 @@ def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Si
     The first rows tell which pairs may fit. Texts are few and rows are many: all rows are grouped once for each such
     pair, and words are looked for in the groups.
     """
-    winner, tied = reading.one("winner"), says(pl.col("\0said"), _ties(reading))
+    winner, tied = reading.first["winner"], says(pl.col("\0said"), _ties(reading))
     cells = _first_votes(raw, reading, [winner, *among]).select(
         text_of(winner).alias("\0said"), name_of(winner).alias("\0name"), *(name_of(name).alias(name) for name in among)
     )
@@ -166,7 +166,7 @@ def _pairs(raw: RawTable, reading: Reading, among: Sequence[str]) -> Iterator[Si
 
 def _says_who(reading: Reading) -> pl.Expr:
     """Return whether a winner's cell is neither a word for missing nor blank; blanks raise a question later."""
-    said = text_of(reading.one("winner"))
+    said = text_of(reading.first["winner"])
     return ~says(said, reading.words.get("missing", ())) & ~is_nothing(said)
 
 
@@ -187,7 +187,7 @@ def refuse_named_sides(raw: RawTable, reading: Reading) -> None:
     ------
     Unread
     """
-    winner, loser = reading.one("winner"), reading.one("loser")
+    winner, loser = reading.first["winner"], reading.first["loser"]
     among = _candidates(raw, reading.without("left", "right"))
     if "name" in reading.words or len(among) < 2:
         return
@@ -232,7 +232,7 @@ def _named_by(words: Sequence[str], x: str, y: str, cells: pl.DataFrame) -> str:
 
 def _worded(reading: Reading, pair: SidePair) -> Reading:
     """Return the reading with the words for the two columns, unless the words are names of items."""
-    winner, sides, how = reading.one("winner"), (pair.left, pair.right), pair.hows[-1]
+    winner, sides, how = reading.first["winner"], (pair.left, pair.right), pair.hows[-1]
     words = pair.votes.select(text_of(winner)).to_series().unique().sort().to_list()
     own = [word.lower() for word in (*_ties(reading), *(words if how != "items" else []), *sides)]
     items = pl.concat(pair.votes.select(name_of(side).str.to_lowercase().alias("")) for side in sides)
@@ -256,7 +256,7 @@ def _worded(reading: Reading, pair: SidePair) -> Reading:
 
 def _no_words(raw: RawTable, reading: Reading) -> Unread:
     """Return, or raise, the question about the words of a winner's column."""
-    winner, sides = reading.one("winner"), [reading.one("left"), reading.one("right")]
+    winner, sides = reading.first["winner"], [reading.first["left"], reading.first["right"]]
     said = text_of(winner)
     refuse_header(raw, winner)
     there = ~says(said, reading.words.get("missing", ()))

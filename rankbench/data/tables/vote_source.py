@@ -65,12 +65,12 @@ class VoteSource:
     @property
     def sides(self) -> tuple[str, str]:
         """The two columns of items."""
-        roles = ("winner", "loser") if self.reading.one("loser") else ("left", "right")
-        return self.reading.one(roles[0]), self.reading.one(roles[1])
+        roles = ("winner", "loser") if self.reading.first["loser"] else ("left", "right")
+        return self.reading.first[roles[0]], self.reading.first[roles[1]]
 
     def settle(self, *names: str) -> None:
         """Read floats as whole numbers for ids, in columns that name the same things."""
-        beside = ([name] for role in ("judge", "query") if (name := self.reading.one(role)))
+        beside = ([name] for role in ("judge", "query") if (name := self.reading.first[role]))
         said = (
             *TIES,
             *(word.lower() for meaning in ("tie", "missing") for word in self.reading.words.get(meaning, ())),
@@ -83,12 +83,12 @@ class VoteSource:
         reading, found = self.reading, rows_left_out(self.raw, self.reading)
         if missing := reading.words.get("missing"):
             found["without a name of an item"] = pl.any_horizontal(says(text_of(side), missing) for side in self.sides)
-        if by := reading.one("by"):
+        if by := reading.first["by"]:
             found[f"with nothing in {short_repr(by)}"] = text_of(by) == ""
-        if reading.one("self") == "drop":
+        if reading.first["self"] == "drop":
             found["of an item against itself"] = text_of(self.sides[0]) == text_of(self.sides[1])
         for role in ("weight", "count"):
-            if name := reading.one(role):
+            if name := reading.first[role]:
                 found[f"whose {short_repr(name)} is 0{' or missing' * bool(missing)}"] = self.number(role) == 0
         return {which: rows.fill_null(value=False) for which, rows in found.items()}
 
@@ -121,7 +121,7 @@ class VoteSource:
         ``right``, ``tie``) a row is as many votes as its count says.
         """
         gone, numbered = self.left_out(), pl.int_range(pl.len())
-        weights = [role for role in ("weight", "count") if self.reading.one(role)]
+        weights = [role for role in ("weight", "count") if self.reading.first[role]]
         kept = ~pl.any_horizontal(pl.lit(value=False), *gone.values(), *out)
         sums = []
         for name, fact in ((name, fact.fill_null(value=False)) for name, fact in facts.items()):
@@ -137,7 +137,7 @@ class VoteSource:
                 self.notes.append(f"rankbench leaves out {count_text(count, 'row', which)}")
         for role in weights:
             weighed = checked_weights(only_rows(self.raw, kept), role, self.reading)
-            self.weighed.append(weighed.text(self.reading.one(role), role, "row", "vote"))
+            self.weighed.append(weighed.text(self.reading.first[role], role, "row", "vote"))
         return found
 
     def number(self, role: str) -> pl.Expr:

@@ -41,7 +41,7 @@ def weight_of(raw: RawTable, role: str, reading: Reading) -> pl.Expr:
     InputError
         The column holds no numbers.
     """
-    name, words = reading.one(role), reading.words.get("missing", ())
+    name, words = reading.first[role], reading.words.get("missing", ())
     refuse_no_numbers(raw, [name])
     if raw.schema[name].is_numeric():
         value: pl.Expr = pl.when(pl.col(name).is_finite()).then(pl.col(name).cast(pl.Float64))
@@ -65,7 +65,7 @@ def checked_weights(raw: RawTable, role: str, reading: Reading) -> Weighed:
     Unread
         With its row: a cell is no weight; or a point or a comma may group thousands, or a number may be a code.
     """
-    name, value = reading.one(role), weight_of(raw, role, reading)
+    name, value = reading.first[role], weight_of(raw, role, reading)
     refuse_grouped(raw, [name], reading)
     good = (value >= 0) if role == "weight" else (value >= 0) & (value == value.floor())
     wrong = pl.col(ROW).filter(~good.fill_null(value=False)).min().alias("wrong")
