@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -109,17 +110,18 @@ def aggregate(log: str, form: Format | None, out: Path | None, title: str, **opt
 
 def _ranking_answer(found: Aggregation, asked: AggregateQuestion, log: str, shown: Format) -> Answer:
     if asked.between:
-        return between_answer(found)
+        return replace(between_answer(found), next=[shlex.join(["rankbench", "audit", shown_log(log)])])
     if asked.effects:
         return rankings.effects_answer(found)
     if asked.across:
         return rankings.across_answer(found, asked.across, asked.top, shown)
     if asked.matrix:
-        return rankings.matrix_answer(found, asked.top)
+        intervals = shlex.join(["rankbench", "aggregate", shown_log(log), "--intervals"])
+        return replace(rankings.matrix_answer(found, asked.top, shown), next=[intervals])
     answer = rankings.ranking_answer(found, asked.top, log)
     if shown == "html" and found.pairs is not None:
         most = min(asked.top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE)
-        return replace(answer, tables=[*answer.tables, *rankings.matrix_answer(found, most).tables])
+        return replace(answer, tables=[*answer.tables, *rankings.matrix_answer(found, most, shown).tables])
     return answer
 
 

@@ -19,10 +19,12 @@ from rankbench.data.convert import convert as run
 from rankbench.data.fetch import card_folder, fetch, locate
 from rankbench.data.readers.remote import shown_log
 from rankbench.data.readings.draft import draft, kept_reading, reading_path, write_reading
+from rankbench.data.tables.kinds import default_of
 from rankbench.descriptions.describe import describe as summarize
 from rankbench.errors import InputError, SpecError, Unread, nearest
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.interfaces.reading import names_text
+from rankbench.interfaces.table import TableKind
 from rankbench.logs.open import open_log, raw_log
 from rankbench.logs.opened import OpenedLog
 from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
@@ -140,7 +142,19 @@ def describe(table: str, keep_reading: bool, ask: bool, **options: Any) -> Answe
     headline, none = summary.headline(), ", ".join(name for name, value in summary.lines if value == "none")
     more = [(name, value) for name, value in summary.lines if f" {value} {name}" not in headline and value != "none"]
     rows = [line for line in (*more, ("none", none), *lines) if line[0] != "table" and line[1]]
-    return Answer(record, headline, [Table(("", ""), rows)]).noted(notes)
+    to_keep = ["--write-reading"] if asked.told and not keep_reading else []
+    then = to_keep or ([] if asked.told or keep else _ranking_commands(source.table, shown_log(table)))
+    return Answer(record, headline, [Table(("", ""), rows)], next=then).noted(notes)
+
+
+def _ranking_commands(kind: TableKind, log: str) -> list[str]:
+    """Return the commands that rank what a table of a kind holds, if any does."""
+    if "measurements" in kind.judgments:
+        return [shlex.join(["rankbench", "rank", log])]
+    if not default_of(kind, "method"):
+        return []
+    audit = [shlex.join(["rankbench", "audit", log])] * (kind.judgments[0] == "comparisons")
+    return [shlex.join(["rankbench", "aggregate", log, "--intervals"]), *audit]
 
 
 @data.command()

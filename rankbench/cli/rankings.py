@@ -28,6 +28,7 @@ from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, first_of, place_range_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.drawing.canvas import TitledDrawing
+from rankbench.errors import option
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pictures import categories_drawing, intervals_words
@@ -44,6 +45,9 @@ MOST_ON_A_PAGE = 12
 
 PAIRED_ON_A_PAGE = 60
 """Items of the shares of wins on an HTML page, the first ones."""
+
+PAIRED_ON_A_SCREEN = 10
+"""Items of the shares of wins on a terminal, the first ones."""
 
 _GAP = 2
 _WINNERS_SHOWN = 10
@@ -274,19 +278,31 @@ def _across_record(found: Aggregation, across: RankingsAcross) -> dict[str, obje
     return record_of(found, intervals=found.facts["intervals"], categories=categories, items=rows)
 
 
-def matrix_answer(found: Aggregation, top: int | None) -> Answer:
-    """Return the share of wins of each item (row) against each other (column); a dash: they were never compared."""
+def matrix_answer(found: Aggregation, top: int | None, form: Format) -> Answer:
+    """Return the share of wins of each item (row) against each other (column); a dash: they were never compared.
+
+    A terminal has the first items, whose columns are headed by numbers, unless ``top`` asks for more.
+    """
     counts, items = counted_pairs(found), found.table["item"].to_list()[:top]
     shares = pair_shares(counts, items)
     values = [[None if math.isnan(share) else share for share in row] for row in shares.tolist()]
     by_item = {item: dict(zip(items, row, strict=True)) for item, row in zip(items, values, strict=True)}
-    cells = ([item, *("—" if share is None else f"{share:.2f}" for share in by_item[item].values())] for item in items)
+    fitted = top is None and form == "table" and standard_output().isatty()
+    shown = items[:PAIRED_ON_A_SCREEN] if fitted else items
+    heads = [str(place) for place in range(1, len(shown) + 1)] if fitted else shown
+    names = [f"{place:>2}  {item}" for place, item in zip(heads, shown, strict=True)] if fitted else shown
+    texts = (["—" if by_item[row][item] is None else f"{by_item[row][item]:.2f}" for item in shown] for row in shown)
+    cells = ([name, *row] for name, row in zip(names, texts, strict=True))
     columns = [pl.Series(item, [row[at] for row in values], pl.Float64) for at, item in enumerate(items)]
+    left = [f"{amount_text(len(items) - len(shown))} more: {option('top')}, {option('out', 'FILE.csv')}"]
     return Answer(
         lambda: record_of(found, share_of_wins=by_item),
         matrix_headline(counts, items[0]),
-        [Table(["", *items], cells, (0,), "Share of wins", shaded=True)],
-        footnotes=["Share of wins of the row against the column, a tie being half of one; —: never compared."],
+        [Table(["", *heads], cells, (0,), "Share of wins", shaded=True)],
+        footnotes=[
+            *left * (len(shown) < len(items)),
+            "Share of wins of the row against the column, a tie being half of one; —: never compared.",
+        ],
         frame=pl.DataFrame([pl.Series(_unlike("item", items), items, pl.String), *columns]),
     ).noted(found.notes)
 

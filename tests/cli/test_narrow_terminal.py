@@ -101,11 +101,23 @@ def test_the_first_screen_of_a_real_log_answers(folder: Path, words: list[str]) 
     assert [line[:5] for line in lines if line.startswith(("! ", "Next:", "note:"))] == ["! lef", "Next:", "note:"]
 
 
+def test_a_terminal_has_the_shares_of_wins_of_the_first_items(folder: Path) -> None:
+    lines = printed(folder, ["aggregate", "llmfao", "--matrix"], 100).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 100
+    assert lines[3].split() == [str(place) for place in range(1, 11)]
+    assert lines[4].split()[:3] == ["1", "GPT", "4"]
+    assert [line.split()[0] for line in lines[4:14]] == lines[3].split()
+    assert lines[14].startswith("49 more")
+    assert "Next: rankbench aggregate llmfao --intervals" in lines
+
+
 def test_a_description_says_at_once_what_is_not_there(folder: Path) -> None:
     lines = printed(folder, ["data", "describe", "llmfao"], 100).splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 100
     assert "none                     weights, Condorcet winner, position-biased judges, votes cast again," in lines
+    assert "Next: rankbench aggregate llmfao --intervals | rankbench audit llmfao" in lines
     assert not any(line.startswith(("table ", "rows  ", "items ", "judges ")) for line in lines), (
         "the headline has them"
     )
