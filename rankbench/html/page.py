@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from string import Template
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -165,6 +165,7 @@ def _beside(name: str) -> str:
 def _markdown(text: str, charts: Mapping[str, Chart], shown: set[str], names: Collection[str] = ()) -> str:
     """Return Markdown as HTML: raw HTML is text, headings have anchors, images are charts, each shown once.
 
+    A cell has the picture of its chart, as often as it is named.
     Files of these names stand beside the page.
     """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -186,10 +187,15 @@ def _markdown(text: str, charts: Mapping[str, Chart], shown: set[str], names: Co
         found = found.replace(f"<a>{name}</a>", _beside(name))
     number = itertools.count(1)
     found = re.sub("<table>", lambda _: f"{_scrolling(f'table {next(number)}')}<table>", found)
+    found = re.sub(
+        r'<td><img src="figures/([^"]+)\.svg" alt="" ?/?></td>',
+        lambda one: f'<td><img alt="" src="{_picture(charts[html.unescape(unquote(one[1]))].svg)}"></td>',
+        found.replace("</table>", "</table></div>"),
+    )
     return re.sub(
         r'<p><img src="figures/([^"]+)\.svg" alt="([^"]*)" ?/?></p>',
         lambda one: _figure(charts.get(html.unescape(one[1])), one[2], shown),
-        found.replace("</table>", "</table></div>"),
+        found,
     )
 
 

@@ -31,7 +31,7 @@ def test_the_page_of_certificates_says_how_to_make_them(tmp_path: Path) -> None:
     folder = tmp_path / "consistency"
     (folder / "certificates").mkdir(parents=True)
     (folder / "leaderboard.md").write_text("# Consistency\n", encoding="utf-8")
-    page, _, _ = folder_page(folder)
+    page = folder_page(folder).page
     assert b"\nrankbench certify --all FOLDER\n" in page
     assert WITHOUT_DATA.encode() not in page
 
@@ -39,7 +39,7 @@ def test_the_page_of_certificates_says_how_to_make_them(tmp_path: Path) -> None:
 def test_a_folder_with_one_text_is_a_page_of_it(tmp_path: Path) -> None:
     (tmp_path / "audit.md").write_text("# Audit of votes\n\n| a |\n|---|\n| 1 |\n", encoding="utf-8")
     (tmp_path / "audit.json").write_text("{}", encoding="utf-8")
-    page, words, _ = folder_page(tmp_path)
+    page, words, *_ = folder_page(tmp_path)
     assert b"<title>Audit of votes</title>" in page
     assert b'<table class="data md">' in page
     assert words.startswith("# Audit of votes")
@@ -62,6 +62,16 @@ def test_a_folder_with_one_page_of_a_ranking_is_in_the_index(pages: dict[str, Pa
     assert (tmp_path / "site" / "votes.html").read_bytes() == in_site(page.read_bytes(), "index.html")
     shutil.copy(page, folder / "two.html")
     assert CliRunner().invoke(main, command).exit_code != 0
+
+
+def test_the_index_has_a_small_picture_of_each_result(tmp_path: Path) -> None:
+    published = Path(__file__).parents[2] / "leaderboards"
+    folders = [str(published / name) for name in ("arena", "consistency")]
+    done = CliRunner().invoke(main, ["site", *folders, "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    arena, consistency = (tmp_path / "index.html").read_text(encoding="utf-8").split('<td><a href="')[1:]
+    assert '<td><img alt="" src="data:image/svg+xml,' in arena
+    assert "<img" not in consistency
 
 
 def test_a_site_refuses_folders_that_would_be_one_page_or_none(run: Path, tmp_path: Path) -> None:
