@@ -254,21 +254,23 @@ class CheckResult:
 
 
 def summary(results: Iterable[CheckResult]) -> str:
-    """Return one line with the numbers of executed and skipped checks.
+    """Return a sentence with the numbers of executed and skipped checks.
 
     Examples
     --------
     >>> from rankbench.testing import CheckResult, summary
     >>> summary([CheckResult("model/mine", "documented", "passed")])
-    '1 executed (1 passed, 0 failed), 0 skipped'
+    '1 of 1 checks passed.'
     """
     counts = Counter(result.status for result in results)
     executed = sum(counts.values()) - counts["skipped"]
-    expected = f", {counts['expected']} failed as expected" if counts["expected"] else ""
-    return (
-        f"{executed} executed ({counts['passed']} passed, {counts['failed']} failed{expected}), "
-        f"{counts['skipped']} skipped"
-    )
+    texts = [
+        f"{counts['passed']} of {executed} checks passed",
+        *[f"{counts['failed']} failed"] * bool(counts["failed"]),
+        *[f"{counts['expected']} failed as expected"] * bool(counts["expected"]),
+    ]
+    skipped = f"; {counts['skipped']} skipped" * bool(counts["skipped"])
+    return f"{', '.join(texts)}{skipped}."
 
 
 def check_component(

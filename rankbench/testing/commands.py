@@ -40,11 +40,11 @@ def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
             status.update(Text(f"{count_text(len(results), 'check')}, now {result.component} {result.check}"))
     ok = all(result.ok for result in results)
     record = {"ok": ok, "results": [asdict(result) for result in results]}
-    return Answer(record, tables=_parts(results, verbose), exit_code=0 if ok else 1)
+    reasons = ["--verbose"] * (not verbose and any(result.status == "skipped" for result in results))
+    return Answer(record, summary(results), _parts(results, verbose), next=reasons, exit_code=0 if ok else 1)
 
 
 def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
-
     components: dict[str, list[CheckResult]] = {}
     for result in results:
         components.setdefault(result.component, []).append(result)
@@ -72,7 +72,6 @@ def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
             traces.setdefault(result.trace, []).append(f"{result.component} {result.check}")
     for trace, where in traces.items():
         yield from ("", f"{', '.join(where)}:", *trace.split("\n"))
-    yield from ("", summary(results))
 
 
 @click.group("new")

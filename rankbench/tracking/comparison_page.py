@@ -13,7 +13,7 @@ from rankbench.tracking.comparison import Change, ChangeSubject, Comparison
 _COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
 
 _PLUS: dict[ChangeSubject, tuple[str, str]] = {
-    "quality": ("worse", "a positive difference of a metric is worse"),
+    "quality": ("worse", "a positive difference of a loss (ndcg: 1 - NDCG) is worse"),
     "speed": ("slower", "a positive share of a base time is slower"),
     "memory": ("larger", "a positive difference of peak memory is larger"),
     "ranking": ("fell", "a positive change of an item is a fall of its score"),

@@ -133,7 +133,7 @@ def test_a_component_that_hangs_is_one_failure():
 def test_the_summary_counts():
     statuses = ["passed", "passed", "failed", "skipped", "expected"]
     results = [CheckResult("a", str(i), status) for i, status in enumerate(statuses)]
-    assert summary(results) == "4 executed (2 passed, 1 failed, 1 failed as expected), 1 skipped"
+    assert summary(results) == "2 of 4 checks passed, 1 failed, 1 failed as expected; 1 skipped."
 
 
 def test_every_check_has_a_name_and_a_sentence():

@@ -450,7 +450,7 @@ def changed(about: ChangeSubject) -> Change:
 @pytest.mark.parametrize(
     ("about", "head", "clause"),
     [
-        (("quality",), "change (+ worse)", "A positive difference of a metric is worse."),
+        (("quality",), "change (+ worse)", "A positive difference of a loss (ndcg: 1 - NDCG) is worse."),
         (("speed",), "change (+ slower)", "A positive share of a base time is slower."),
         (("memory",), "change (+ larger)", "A positive difference of peak memory is larger."),
         (("ranking",), "change (+ fell)", "A positive change of an item is a fall of its score."),
