@@ -94,7 +94,7 @@ def footnotes_of(found: Aggregation, *, score: bool = True) -> list[str]:
     if facts["intervals"]:
         said = f"* may be first. Ranks hold together, intervals each alone (95%, {intervals_words(facts)})."
     winners = [f"Winners: {first_of(facts['winners'], _WINNERS_SHOWN)}."] if "winners" in facts else []
-    odds = "; 1 more wins 73%" if unit == "log-odds" else ""
+    odds = "; a score higher by 1 wins 73%" if unit == "log-odds" else ""
     return [said, *winners, *[f"Score: {found.method}{f', {unit}' * bool(unit)}{odds}."] * score]
 
 

@@ -47,7 +47,7 @@ def test_the_table_names_method_unit_and_counts(rankbench, log: str) -> None:
     assert shown[2].split() == ["place", "item", "score", "votes", "won"]
     assert shown[3].split()[:2] == ["1", "a"]
     assert shown[3].split()[-2:] == ["10", "70%"]
-    assert shown[-1] == "Score: bradley-terry:penalty=firth, log-odds; 1 more wins 73%."
+    assert shown[-1] == "Score: bradley-terry:penalty=firth, log-odds; a score higher by 1 wins 73%."
 
 
 def test_the_next_pair_has_intervals(rankbench, tmp_path: Path) -> None:
