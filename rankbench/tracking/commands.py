@@ -59,11 +59,10 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, title
     """Compare two results, and report significant changes.
 
     BASE and HEAD are folders: of a run, of published results, or of `rankbench time`. rankbench pairs their results
-    by block and unit, and never compares different data. They may also be JSON of pytest-benchmark, a folder with one
-    file for each job; rankbench describes a single file, without tests. They may also be two logs of votes, HEAD with
-    all votes of BASE and later ones: rankbench then tests which items moved. Exits with 0 if nothing is worse, 1 if
-    something is worse, or changed on the same judgments and nobody declared it, 2 if the input cannot be used, 3 if a
-    row of BASE was not tested.
+    by block and unit, and never compares different data. They may also be two logs of votes, HEAD with all votes of
+    BASE and later ones: rankbench then tests which items moved. Exits with 0 if nothing is worse, 1 if something is
+    worse, or changed on the same judgments and nobody declared it, 2 if the input cannot be used, 3 if a row of BASE
+    was not tested.
     """
     asked = CompareQuestion.from_options(**options)
     with heartbeat(f"comparing {base} and {head}"):

@@ -12,7 +12,7 @@ from rankbench.tracking.comparison import Change, Comparison, Family, Margin, pl
 from rankbench.tracking.quality_changes import quality_changes
 from rankbench.tracking.question import CompareQuestion
 from rankbench.tracking.ranking_changes import is_arena_log, ranking_changes
-from rankbench.tracking.speed_changes import LARGER_BY, LARGER_BYTES, benchmark_files, speed_changes, timing_changes
+from rankbench.tracking.speed_changes import LARGER_BY, LARGER_BYTES, timing_changes
 from rankbench.tracking.timings import has_timings, read_timings
 
 SLOWER_BY = 0.05
@@ -28,8 +28,7 @@ def compare_results(base: Path, head: Path, question: CompareQuestion | None = N
     Parameters
     ----------
     base, head : Path
-        Each the folder of a run, a published one, one with timings, JSON of pytest-benchmark, a folder of such
-        files, one a job, or a log of votes, whose rankings are compared.
+        Each the folder of a run, a published one, one with timings, or a log of votes, whose rankings are compared.
     question : CompareQuestion
 
     Raises
@@ -37,26 +36,22 @@ def compare_results(base: Path, head: Path, question: CompareQuestion | None = N
     InputError
         A path that is none of these, two of different kinds, or one that is damaged.
     SpecError
-        A reference or a gate that fits nothing.
+        A gate that fits nothing.
     """
     question = question or CompareQuestion()
-    gate, alpha, reference = question.gate, question.alpha, question.reference
+    gate, alpha = question.gate, question.alpha
     kinds = {"a log" if question.method or question.columns else _kind(path): path for path in (base, head)}
     if len(kinds) > 1:
         (one, first), (other, second) = kinds.items()
         raise InputError(f"{first} is {one} and {second} is {other}: rankbench cannot compare these")
     kind = next(iter(kinds))
-    if reference and kind != "a benchmark":
-        raise SpecError(f"{base} is {kind}: a reference is of files of pytest-benchmark")
-    limit = question.margin or (Margin(SLOWER_BY, relative=True) if kind == "a benchmark" else Margin())
-    family, limits, differing = Family(limit, gate, alpha), str(limit), list[str]()
-    if kind == "a benchmark":
-        changes, notes = speed_changes(base, head, reference, family)
-    elif kind == "a log":
+    if kind == "a log":
+        limit, differing = question.margin or Margin(), list[str]()
+        family, limits = Family(limit, gate, alpha), str(limit)
         changes, notes = ranking_changes(base, head, question.method, question.columns, family)
     else:
         changes, notes, limits, differing = _of_folders(base, head, question)
-    if gate and not changes and kind != "a benchmark":
+    if gate and not changes:
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
     places = [place_of_row(one) for one in changes]
@@ -105,11 +100,6 @@ def _of_folders(base: Path, head: Path, question: CompareQuestion) -> tuple[list
 def _kind(path: Path) -> str:
     if path.is_dir() and (holds_results(path) or has_timings(path)):
         return "results"
-    if benchmark_files(path):
-        return "a benchmark"
     if is_arena_log(path):
         return "a log"
-    raise InputError(
-        f"{path}: it is no folder of a run, of published results or of timings, no JSON of pytest-benchmark or folder "
-        "of such files, no log"
-    )
+    raise InputError(f"{path}: it is no folder of a run, of published results or of timings, and no log")

@@ -44,7 +44,7 @@ class Change:
     where : str
         As in ``figure-3, n = 800,000, ndcg, design``.
     what : str
-        The contender, or the benchmark.
+        The contender.
     base, head : float
         Means, of memory in bytes, or ratios to the reference.
     change : float
@@ -247,7 +247,7 @@ def _noun(change: Change) -> str:
     """Return the noun for an untested row."""
     if change.what in ("", EVERY):
         return "experiment" if change.what else "gate pattern"
-    return "benchmark" if change.about == "speed" and ", n = " not in change.where else "contender"
+    return "contender"
 
 
 def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:
@@ -335,10 +335,6 @@ class Family(NamedTuple):
     def has(self, item: str) -> bool:
         """Return whether the gate names an item."""
         return not self.gate or matches(item, self.gate)
-
-    def has_benchmark(self, name: str) -> bool:
-        """Return whether the gate names a benchmark, in full or without the name of its file."""
-        return self.has(name) or matches(name, [f"*::{pattern}" for pattern in self.gate])
 
     def has_cell(self, experiment: str, contender: str) -> bool:
         """Return whether the gate names a cell, by ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``."""

@@ -18,13 +18,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from rankbench.core.component import first_problem
 from rankbench.core.system import replace_file
 from rankbench.drawing.canvas import TitledDrawing
-from rankbench.errors import InputError, SpecError, option
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.figure import Drawing, Line, Plot
 from rankbench.interfaces.suite import matches
 from rankbench.reports.experiment_data import ExperimentData, experiment_data_of
 from rankbench.store.published import holds_results, open_results, sha256
 from rankbench.tracking.change_points import ChangePoint, change_points
-from rankbench.tracking.speed_changes import read_job
 from rankbench.tracking.timings import has_timings, read_timings
 from rankbench.tracking.turns import launch_log_ratios
 
@@ -119,52 +118,33 @@ class History(NamedTuple):
     entries: int
 
 
-def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> HistoryEntry:
+def entry_of(result: Path, commit: str, date: datetime) -> HistoryEntry:
     """Return a run's entry in the history.
 
     Parameters
     ----------
     result : Path
-        Folder of a run, a published one, one of `rankbench time`, whose times are kept as ratios to the reference of
-        their job, or JSON of pytest-benchmark, whose times are kept as ratios to `reference`.
+        Folder of a run, a published one, or one of `rankbench time`, whose times are kept as ratios to the reference of
+        their job.
     commit : str
     date : datetime
-    reference : str
-        Name of a benchmark of the same job.
 
     Raises
     ------
     InputError
-        The file is none of these, or has no such benchmark.
+        There is nothing to keep.
     StoreError
         The folder has no results.
     SpecError
-        A commit or a date that is none; times without a reference.
+        A commit or a date that is none.
     """
-    if result.suffix == ".json":
-        if not reference:
-            raise SpecError(
-                f"times are kept as ratios to a benchmark of the same job; name it with {option('reference')}"
-            )
-        job = read_job(result)
-        divisor = job.reference(reference, result)
-        base = float(np.median(job.rounds[divisor]))
-        values = [
-            HistoryValue(name=f"{name} / {divisor}", value=float(np.median(job.rounds[name])) / base)
-            for name in sorted(job.rounds)
-            if name != divisor
-        ]
-        machine = job.machine
-    else:
-        values, machine = list[HistoryValue](), ""
-        timed, computed = has_timings(result), holds_results(result)
-        if not timed and not computed and any(result.glob("*.json")):
-            raise InputError(f"{result}: a history takes files of pytest-benchmark one by one, not their folder")
-        if computed or not timed:
-            values, machine = _qualities(result)
-        if timed:
-            times, machine = _speeds(result)
-            values += times
+    values, machine = list[HistoryValue](), ""
+    timed = has_timings(result)
+    if holds_results(result) or not timed:
+        values, machine = _qualities(result)
+    if timed:
+        times, machine = _speeds(result)
+        values += times
     if not values:
         raise InputError(f"{result}: there is nothing to keep: no contender has finished, and nothing was timed")
     try:

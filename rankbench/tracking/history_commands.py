@@ -29,16 +29,15 @@ def history() -> None:
 @click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="The history.")
 @click.option("--commit", help="Commit of the run; default: HEAD of the working folder.")
 @click.option("--date", metavar="DATE", type=datetime.fromisoformat, help="With a time zone; default: the commit's.")
-@click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
 @answering
-def add(result: Path, folder: Path, commit: str | None, date: datetime | None, reference: str) -> Answer:
+def add(result: Path, folder: Path, commit: str | None, date: datetime | None) -> Answer:
     """Append a run to a history.
 
-    RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. The history gets a small file with
+    RESULT is the folder of a run, a published one, or one of `rankbench time`. The history gets a small file with
     the commit, the date, the class of machine, and means or ratios of times.
     """
     commit = commit or _git("%H", "--commit")
-    entry = entry_of(result, commit, date or datetime.fromisoformat(_git("%cI", "--date", commit)), reference)
+    entry = entry_of(result, commit, date or datetime.fromisoformat(_git("%cI", "--date", commit)))
     path = add_entry(folder, entry)
     return Answer(
         {"path": str(path), "commit": entry.commit, "date": entry.date.isoformat(), "numbers": len(entry.values)},

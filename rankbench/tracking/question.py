@@ -65,21 +65,16 @@ class CompareQuestion(ChangeQuestion):
         Patterns of tested rows, see `rankbench.tracking.comparison.Family`; empty: everything.
     declared : str
         Why results were meant to change; without it a change of results on the same judgments fails.
-    reference : str
-        The benchmark that the others are divided by.
     method, columns : str
         Of logs: who ranks them, and what their columns mean; see
         `rankbench.tracking.ranking_changes.ranking_changes`.
     """
 
     gate: Annotated[tuple[str, ...], Offered(metavar="EXPERIMENT[/CONTENDER]")] = ()
-    """Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything."""
+    """Test only this (of logs: an item); * stands for anything."""
 
     declared: Annotated[str, Offered(metavar="TEXT", may_be_empty=True)] = ""
     """Why results were meant to change; without it any change on the same judgments fails."""
-
-    reference: Annotated[str, Offered()] = ""
-    """Benchmark by whose times others' are divided."""
 
     method: Annotated[str, Offered(metavar="NAME", names="aggregator")] = ""
     """Aggregator of two logs of votes; default: as rankbench aggregate."""

@@ -1,26 +1,20 @@
-"""Changes of speed come from pytest-benchmark files and timings, changes of memory from timings.
+"""Timings tell changes of speed and of memory.
 
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
-one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too, by
-more than their rounds show: one file a side is described, and of several a side the job is the unit. Two jobs do
+one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too. Two jobs do
 not tell how far jobs differ where nothing changed, so that none of their changes is tested. Memory depends on libraries
 and allocators, and is tested in one job alone, too.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import count_text, listed
-from rankbench.errors import InputError, SpecError, option
-from rankbench.interfaces.suite import matches
+from rankbench.core.text import count_text
+from rankbench.errors import InputError
 from rankbench.stats.contrasts import FEWEST
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
 from rankbench.tracking.timings import TimedCell, Timings
@@ -134,141 +128,5 @@ def _larger(base: Timings, head: Timings, cell: TimedCell, together: bool) -> Ch
 
 
 def variance_of_mean(values: NDArray[np.float64]) -> float:
-    """Return the variance of a mean over launches, or jobs; nan with fewer than four."""
+    """Return the variance of a mean over launches; nan with fewer than four."""
     return float(values.var(ddof=1) / len(values)) if len(values) >= FEWEST else math.nan
-
-
-class Job(NamedTuple):
-    """The benchmarks of a job: its processor, and the times of each benchmark in seconds."""
-
-    machine: str
-    rounds: dict[str, NDArray[np.float64]]
-
-    def reference(self, name: str, path: Path) -> str:
-        """Return the full name of the benchmark that divides others.
-
-        Raises
-        ------
-        InputError
-            There is none of that name, or there are several.
-        """
-        named = [one for one in self.rounds if matches(one, [name, f"*::{name}"])]
-        found = [name] if name in self.rounds else named
-        if len(found) != 1:
-            what = f"{len(found)} benchmarks are" if found else "no benchmark is"
-            raise InputError(f"{path}: {what} named {name!r}; it has {_listed(found or self.rounds)}")
-        return found[0]
-
-    def log_times(self, name: str, reference: str) -> float:
-        """Return the logarithm of a benchmark's median, or of its ratio to that of the reference."""
-        below = math.log(float(np.median(self.rounds[reference]))) if reference else 0.0
-        return math.log(float(np.median(self.rounds[name]))) - below
-
-
-def benchmark_files(path: Path) -> list[Path]:
-    """Return the JSON files of a side: the path itself, or a folder's; empty without any."""
-    if path.is_dir():
-        return sorted(one for one in path.glob("*.json") if one.is_file())
-    return [path] if path.suffix == ".json" and path.is_file() else []
-
-
-def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tuple[list[Change], list[str]]:
-    """Compare the benchmarks of two sides.
-
-    Parameters
-    ----------
-    base, head : Path
-        JSON of pytest-benchmark, or a folder with such a file of each job.
-    reference : str
-        Name of the benchmark that all others are divided by; empty: differences are described only.
-    family : Family
-        Its margin is a share of a ratio, its gate names benchmarks: in full, or what stands after the file's name.
-
-    Returns
-    -------
-    changes : list of Change
-        Of logarithms of ratios, means over jobs: above 0 where head is slower. With fewer than four jobs on a side,
-        with jobs of several classes of processor, or without a reference they are described.
-    notes : list of str
-
-    Raises
-    ------
-    InputError
-        A file that pytest-benchmark did not write, or without the reference.
-    SpecError
-        A gate that fits no benchmark of either side.
-    """
-    sides = [[read_job(path) for path in benchmark_files(side)] for side in (base, head)]
-    by = [job.reference(reference, side) if reference else "" for side, jobs in zip((base, head), sides, strict=True)
-          for job in jobs]  # fmt: skip
-    if len(set(by)) > 1:
-        raise InputError(f"{reference!r} names other benchmarks in other jobs: {_listed(set(by))}; name one in full")
-    names = [set.intersection(*(set(job.rounds) for job in jobs)) - set(by) for jobs in sides]
-    of_base, of_head = ({name for job in jobs for name in job.rounds} - set(by) for jobs in sides)
-    every, compared = of_base | of_head, names[0] & names[1]
-    for pattern in family.gate:
-        if not any(family._replace(gate=[pattern]).has_benchmark(name) for name in every):
-            raise SpecError(f"no benchmark fits the gate {pattern!r}; there are {_listed(every)}")
-    notes = [f"new: benchmark {name}" for name in sorted(of_head - of_base)]
-    machines = list(dict.fromkeys(job.machine for jobs in sides for job in jobs))
-    jobs = min(map(len, sides))
-    if len(machines) > 1:
-        notes.append(f"changed: the processors are {listed(machines)}: rankbench tests no ratio")
-    if not reference:
-        notes.append(
-            f"seconds of two jobs are not compared: add {option('reference', 'NAME')}, one of "
-            f"{_listed(compared or every)}"
-        )
-    if jobs < FEWEST:
-        notes.append(
-            f"jobs vary more than rounds within a job: rankbench tests ratios only with {FEWEST} jobs or more on each "
-            f"side, not with {jobs}. Give folders with a JSON file of each job"
-        )
-    judged = reference and len(machines) == 1
-    unit = f"ratio to {reference}" if reference else "seconds, of two jobs"
-    rests = " and ".join(count_text(len(side), "job") for side in sides)
-    found = []
-    for name in sorted(compared):
-        if not family.has_benchmark(name):
-            continue
-        was, now = (np.array([job.log_times(name, by[0]) for job in side]) for side in sides)
-        variances = [variance_of_mean(side) if judged else math.nan for side in (was, now)]
-        welch = sum(v**2 / (len(side) - 1) for v, side in zip(variances, (was, now), strict=True) if v > 0)
-        df = sum(variances) ** 2 / welch if welch > 0 else 1.0
-        change = float(now.mean() - was.mean())
-        was_mean, se = float(np.exp(was.mean())), math.sqrt(sum(variances))
-        found.append(_slower(unit, name, was_mean, change, rests, family.margin, se, df).with_interval())
-    gone = [
-        untested(f"{unit}: {'some jobs do not have it' if name in of_head else 'it is gone'}", name, "speed")
-        for name in sorted(of_base - compared)
-        if family.has_benchmark(name)
-    ]
-    return [*family.judged(found), *gone], notes
-
-
-def _listed(names: Iterable[str]) -> str:
-    """List the names of tests without the names of their files."""
-    return listed(sorted(name.partition("::")[2] or name for name in names))
-
-
-def read_job(path: Path) -> Job:
-    """Read JSON of pytest-benchmark.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
-    try:
-        content: Any = json.loads(path.read_bytes())
-        rounds = {}
-        for benchmark in content["benchmarks"]:
-            stats = benchmark["stats"]
-            times = np.asarray(stats.get("data") or [stats["median"]], dtype=np.float64)
-            if times.ndim != 1 or not (np.isfinite(times) & (times > 0)).all():
-                raise ValueError(f"benchmark {benchmark['fullname']!r} has times that are none")
-            rounds[str(benchmark["fullname"])] = times
-        machine = str(content["machine_info"]["cpu"].get("brand_raw", content["machine_info"]["machine"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise InputError(f"{path}: it is no JSON of pytest-benchmark ({type(error).__name__}: {error})") from error
-    return Job(machine, rounds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import select
@@ -36,7 +35,7 @@ COMMANDS = [
     ["aggregate", "votes.csv", "--matrix"],
     RANK,
     ["data", "describe", "votes.csv"],
-    ["compare", "base.json", "head.json", "--reference", "reference"],
+    ["compare", "votes.csv", "more.csv"],
     ["aggregate", "votes.csv", "--method", "a-method-that-there-is-not-and-whose-name-is-long"],
 ]
 
@@ -46,11 +45,7 @@ def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("narrow")
     (made / "votes.csv").write_text(VOTES)
     (made / "scores.csv").write_text(SCORES)
-    for name, median in (("base", 0.123456789), ("head", 0.2)):
-        times = {"tests/a_file.py::test_of_a_long_name[and a parameter with words]": median, "reference": 1.0}
-        rows = [{"fullname": test, "stats": {"median": time}} for test, time in times.items()]
-        job = {"machine_info": {"machine": "m", "cpu": {}}, "benchmarks": rows}
-        (made / f"{name}.json").write_text(json.dumps(job))
+    (made / "more.csv").write_text(VOTES + f"{LONG},c\n" * 9)
     return made
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
 import tempfile
 from collections.abc import Callable
@@ -26,7 +25,6 @@ from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, published_rows, read_digests
 from rankbench.suites.suite_files import read_suite
 from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry, read_history
-from rankbench.tracking.speed_changes import read_job
 from rankbench.tracking.timings import TimedCell, TimingFacts, Timings, read_timings, write_timings
 
 TOKENS = (
@@ -137,10 +135,7 @@ def rows() -> dict[str, bytes]:
 
 
 def written() -> dict[str, bytes]:
-    """Return a list of digests, a job of benchmarks, entries of a history, and timings."""
-
-    stats = [{"fullname": f"a.py::{name}", "stats": {"data": [0.5, 0.25], "median": 0.4}} for name in "bc"]
-    job = {"machine_info": {"cpu": {"brand_raw": "x"}, "machine": "m"}, "benchmarks": stats}
+    """Return a list of digests, entries of a history, and timings."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (write(folder / "run", [small()]) / "run.json").write_text("{}")
@@ -157,7 +152,7 @@ def written() -> dict[str, bytes]:
         write_timings(folder, Timings(facts, {cell: times}, times, {cell: np.ones(2)}, {cell: np.ones(2)}))
         kept = ("out/digests.json", "history/*", "timings/*")
         files = {path.relative_to(folder): path.read_bytes() for pattern in kept for path in folder.glob(pattern)}
-    return {path.as_posix(): data for path, data in files.items()} | {"job.json": json.dumps(job).encode()}
+    return {path.as_posix(): data for path, data in files.items()}
 
 
 def read(kind: str, path: Path) -> None:
@@ -199,4 +194,4 @@ def read_written(path: Path) -> None:
     if path.parent.name in ("history", "timings"):
         read_history(path.parent) if path.parent.name == "history" else read_timings(path.parents[1])
     else:
-        read_digests(path.parent) if path.name == "digests.json" else read_job(path)
+        read_digests(path.parent)

@@ -18,8 +18,6 @@ from rankbench.store.journal import FILE, VERSION
 from rankbench.store.published import DIGESTS, MANIFEST, SCHEMA, open_results, sha256
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.history import read_history
-from rankbench.tracking.question import CompareQuestion
-from rankbench.tracking.speed_changes import read_job
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +94,6 @@ def test_a_cell_that_is_no_json_is_refused_by_name(name: str, column: str, text:
         compare_results(folder / "run", folder / "out")
 
 
-def test_a_benchmark_of_times_that_are_no_floats(tmp_path: Path) -> None:
-    benchmarks = [{"fullname": "a", "stats": {"data": [10**400]}}]
-    job = {"machine_info": {"cpu": {}, "machine": "m"}, "benchmarks": benchmarks}
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    with pytest.raises(InputError, match=r"job\.json: it is no JSON of pytest-benchmark"):
-        read_job(tmp_path / "job.json")
-
-
 def test_folders_of_different_suites_or_data_are_not_compared(folder: Path, tmp_path: Path) -> None:
     plan = synthetic.small()
     plan.name = "another"
@@ -119,19 +109,6 @@ def test_folders_of_different_suites_or_data_are_not_compared(folder: Path, tmp_
     found = compare_results(folder / "run", folder / "out")
     assert found.exit_code == 3
     assert [one.where.startswith("figure-3: the data were") for one in found.changes] == [True]
-
-
-def test_a_baseline_without_intervals_is_described_and_never_real(tmp_path: Path) -> None:
-    """Medians of pytest-benchmark without their rounds."""
-    jobs = []
-    for name, slower in (("a.json", 1.0), ("b.json", 9.0)):
-        rows = [{"fullname": n, "stats": {"median": t}} for n, t in (("ref", 1.0), ("one", 2.0 * slower))]
-        (tmp_path / name).write_text(
-            json.dumps({"benchmarks": rows, "machine_info": {"machine": "m", "cpu": {"brand_raw": "x"}}})
-        )
-        jobs.append(tmp_path / name)
-    found = compare_results(*jobs, CompareQuestion(reference="ref"))
-    assert (found.exit_code, found.changes[0].verdict, found.changes[0].rests) == (3, "described", "1 job and 1 job")
 
 
 def test_an_empty_history_says_how_to_begin(tmp_path: Path) -> None:

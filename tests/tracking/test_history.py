@@ -84,21 +84,6 @@ def test_means_are_those_of_the_leaderboard_without_its_bootstrap(
     assert {value.name: value.value for value in entry.values} == pytest.approx(expected, rel=1e-12)
 
 
-def test_times_are_kept_as_ratios(tmp_path: Path) -> None:
-    rows = [{"fullname": n, "stats": {"median": t, "data": [t]}} for n, t in (("ref", 2.0), ("a", 3.0))]
-    file = tmp_path / "bench.json"
-    file.write_text(json.dumps({"benchmarks": rows, "machine_info": {"machine": "m", "cpu": {"brand_raw": "cpu"}}}))
-    entry = entry_of(file, "abcdef12", START, "ref")
-    assert entry.values == (HistoryValue(name="a / ref", value=1.5),)
-    assert entry.machine == "cpu"
-    with pytest.raises(SpecError, match="name it with reference="):
-        entry_of(file, "abcdef12", START)
-    with pytest.raises(InputError, match="no benchmark is named 'b'; it has 'a', 'ref'"):
-        entry_of(file, "abcdef12", START, "b")
-    with pytest.raises(InputError, match="one by one, not their folder"):
-        entry_of(tmp_path, "abcdef12", START, "ref")
-
-
 def test_timings_are_kept_as_ratios_to_the_reference_of_their_job(tmp_path: Path) -> None:
     cell = TimedCell("e", "a", 10)
     facts = TimingFacts(job="j", suite="s", version="1", machine="m", reference="1, NumPy 2", declared=2, last=True,
