@@ -99,7 +99,7 @@ def _faults(found: Audit) -> Table:
         [
             "x" if probe.fires else "ok",
             probe.name,
-            f"{probe.finding}{'' if probe.fires else ', as chance does'} (p {_p_text(probe.p).replace('0.', '.', 1)})",
+            f"{probe.finding}{'' if probe.fires else ', no more often than by chance'} (p {_p_text(probe.p).replace('0.', '.', 1)})",
             probe.acts * bool(probe.fires),
         ]
         for probe in tested
