@@ -30,7 +30,7 @@ _OF_READING = ("rows", "header", "columns", "words", "where", "unless", "turned"
 QUESTIONS = frozenset(
     {
         *("code", "summary", "mirrored", "second-key", "twice", "third", "capitals", "number-form", "self", "index"),
-        *("blank", "alike", "header", "list", "walkover", "judge", "weight", "wide"),
+        *("blank", "alike", "header", "list", "walkover", "judge", "weight", "wide", "scale"),
     }
 )
 """Codes of questions about a table that is of a format; others say that it is of none."""

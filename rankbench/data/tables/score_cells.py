@@ -24,7 +24,7 @@ from rankbench.data.tables.score_doubts import (
 )
 from rankbench.data.tables.score_facts import Facts, score_of
 from rankbench.data.tables.score_roles import BETWEEN, COLUMN_OF, SHOWN, ScoreLayout
-from rankbench.data.tables.score_sizes import doubt_columns, refuse_scale
+from rankbench.data.tables.score_sizes import doubt_columns, refuse_scale, refuse_shares
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, Unread, option
 from rankbench.interfaces.reading import Reading
@@ -86,6 +86,7 @@ def read_measurements(raw: RawTable, reading: Reading) -> ReadTable:
             )
         if layout.side != "task" and not ways.counts:
             refuse_scale(reading, scores, rows=not layout.side)
+        refuse_shares(reading, scores)
         refuse_twins(reading, scores.tasks)
         notes += score_notes(scores)
     counts = {**ways.counts, **facts.missing()}

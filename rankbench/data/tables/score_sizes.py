@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import listed
+from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.totals import is_kept, keeping, leaving_out
 from rankbench.errors import Unread, options
 from rankbench.interfaces.reading import Reading, names_text
@@ -108,6 +108,34 @@ def refuse_scale(reading: Reading, scores: TaskScores, *, rows: bool) -> None:
         code="wide",
         column=found[0],
     )
+
+
+def refuse_shares(reading: Reading, scores: TaskScores) -> None:
+    """Raise a question about a task with shares and percentages: 0.87 beside 91.
+
+    Between both is a gap of ten times, and a hundredth of the percentages is near the shares. Times have such gaps.
+
+    Raises
+    ------
+    Unread
+    """
+    if scores.all_less:
+        return
+    by_task = scores.values.transpose(1, 0, 2).reshape(len(scores.tasks), -1)
+    most, least = np.fmax.reduce(by_task, axis=1), np.fmin.reduce(by_task, axis=1)
+    for at in np.flatnonzero((least >= 0) & (least <= 1) & (most > 1) & (most <= _BOUND)):
+        size = np.sort(by_task[at][by_task[at] > 0])
+        low, high = size[size <= 1], size[size > 1]
+        if not (low % 1).any() or high[0] < _WIDE * low[-1] or is_kept(reading, task := scores.tasks[at]):
+            continue
+        if low[0] <= 2 * high[-1] / _BOUND and high[0] / _BOUND <= 2 * low[-1]:
+            raise Unread(
+                f"scores on {short_repr(task)} are {low[0]:g} to {low[-1]:g}, and {high[0]:g} to {high[-1]:g}: shares, "
+                "and percentages?",
+                f"write them in one way; {leaving_out((), task)}; {keeping(task)} says that they are in one unit",
+                code="scale",
+                column=task,
+            )
 
 
 def _errors(names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.bool_]:
