@@ -51,8 +51,8 @@ from rankbench.methods.ranker import Ranker as Ranker
 from rankbench.plugin.manager import get as get
 from rankbench.plugin.manager import reference as reference
 from rankbench.plugin.registry import hookimpl as hookimpl
-from rankbench.ranking.aggregate import Aggregation as Aggregation
 from rankbench.ranking.aggregate import aggregate as aggregate
+from rankbench.ranking.aggregation import Aggregation as Aggregation
 from rankbench.systems.score_ranking import ScoreRanking as ScoreRanking
 
 __version__: str

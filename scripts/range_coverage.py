@@ -53,11 +53,11 @@ def main() -> None:
     print("\n| score table | ranges wrong | best missing | best alone | alone by ranges |\n|---|--:|--:|--:|--:|")
     for says, tasks, lead in SCORE_TABLES:
         tables = [systems(seed, tasks, lead) for seed in range(logs)]
-        first, ranks = np.array([one.may_be_first for one in tables]), np.array([one.ranks for one in tables])
+        first, low, high = (np.array([getattr(one, name) for one in tables]) for name in ("first", "low", "high"))
         truth = np.array([[1, 1], *[[2, 10]] * 9]) if lead else np.array([[1, 10]] * 10)
-        wrong = ((ranks[..., 0] > truth[:, 0]) | (ranks[..., 1] < truth[:, 1])).any(axis=1)
+        wrong = ((low > truth[:, 0]) | (high < truth[:, 1])).any(axis=1)
         alone = first[:, 0] & (first.sum(axis=1) == 1)
-        cells = [wrong.mean(), 1 - first[:, 0].mean(), alone.mean(), (ranks[:, 0, 1] == 1).mean()]
+        cells = [wrong.mean(), 1 - first[:, 0].mean(), alone.mean(), (high[:, 0] == 1).mean()]
         print(f"| {says} | {' | '.join(f'{cell:.3f}' for cell in cells)} |", flush=True)
     print("\n| nearly equal | ranges wrong | cut by what may be first |\n|---|--:|--:|")
     for name in ("systems", *(setting.says for setting in NEARLY_EQUAL)):

@@ -15,7 +15,7 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.logs.count import count_clusters
 from rankbench.logs.votes import Votes
-from rankbench.ranking.rank import ItemRanking, rank
+from rankbench.ranking.rank import Ranking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 
 
@@ -89,9 +89,9 @@ def rank_items(
     replicates: int = 500,
     cluster: Literal["judge", "vote"] = "judge",
     seed: int = 0,
-) -> ItemRanking:
+) -> Ranking:
     """Rank votes with intervals from resampled judges (votes, where the log does not name two); 0 replicates: none."""
     by_judge = cluster == "judge" and votes.judges is not None and bool(votes.judges.max() > 0)
     intervals = ("judges" if by_judge else "bootstrap") if replicates else None
     log = log_of(votes, aggregator, by_judge)
-    return rank(log, aggregator, intervals=intervals, resamples=max(replicates, 1), seed=seed)[0]
+    return rank(log, aggregator, intervals=intervals, resamples=max(replicates, 1), seed=seed)

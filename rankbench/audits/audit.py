@@ -222,7 +222,7 @@ def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBo
     check_fit(method, source)
     votes = load_votes(source.frame)
     loaded, intervals = load_log(source, method, "auto")
-    ranking, notes = rank(loaded, method, intervals=intervals, seed=seed)
+    ranking = rank(loaded, method, intervals=intervals, seed=seed)
     said = list(source.notes)
     board = VoteBoard(source, votes, method, loaded, ranking, seed)
     if len(board.compared) < 2:
@@ -234,7 +234,7 @@ def vote_board(source: OpenedLog, method: Aggregator, seed: int) -> tuple[VoteBo
         said.append(
             f"{shared} items share the first place by score: probes take {board.items[board.first]} for the first"
         )
-    return board, [*said, *notes]
+    return board, [*said, *ranking.notes]
 
 
 def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:

@@ -259,7 +259,7 @@ def _open_without(board: VoteBoard, keep: Filter, name: str) -> str:
         frame, _ = keep.applied(board.source.frame, board.source.table, None)
         source = replace(board.source, frame=frame, parquet=None)
         loaded, intervals = load_log(source, board.method, "auto")
-        ranking, _ = rank(loaded, board.method, intervals=intervals, seed=board.seed)
+        ranking = rank(loaded, board.method, intervals=intervals, seed=board.seed)
     except (ContenderDiverged, InputError, SpecError):  # too little is left
         return ""
     if ranking.first is None:

@@ -23,8 +23,8 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.logs.opened import OpenedLog
 from rankbench.logs.votes import Votes
-from rankbench.ranking.aggregate import Aggregation
-from rankbench.ranking.rank import ItemRanking
+from rankbench.ranking.aggregation import Aggregation
+from rankbench.ranking.rank import Ranking
 from rankbench.ranking.ranked_log import RankedLog
 from rankbench.systems.score_ranking import ScoreRanking
 
@@ -99,7 +99,7 @@ class VoteBoard:
         Method of the page.
     loaded : RankedLog
         The votes as the method ranks them, with the independent units of its intervals.
-    ranking : ItemRanking
+    ranking : Ranking
         Scores, intervals and places of the items, as `rankbench aggregate --intervals` has them.
     seed : int
         Seed of everything random: ``np.random.default_rng([board.seed, NUMBER])``, each probe with a number of its own.
@@ -114,7 +114,7 @@ class VoteBoard:
     votes: Votes
     method: Aggregator
     loaded: RankedLog
-    ranking: ItemRanking
+    ranking: Ranking
     seed: int
     categories: Mapping[str, tuple[NDArray[np.int32], Sequence[str]]] = field(default_factory=dict)
     controlled: Aggregation | None = None

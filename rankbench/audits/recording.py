@@ -19,7 +19,8 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.logs.opened import OpenedLog
-from rankbench.ranking.aggregate import Aggregation, aggregate
+from rankbench.ranking.aggregate import aggregate
+from rankbench.ranking.aggregation import Aggregation
 from rankbench.ranking.covariates import offered_controls
 
 FEW = 10

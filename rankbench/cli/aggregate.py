@@ -24,7 +24,8 @@ from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.errors import OptionError, SpecError
 from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
-from rankbench.ranking.aggregate import Aggregation, ranked_log
+from rankbench.ranking.aggregate import ranked_log
+from rankbench.ranking.aggregation import Aggregation
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.question import OverTimeQuestion, RankingQuestion

@@ -8,7 +8,7 @@ from rankbench.cli.headlines import decimal_text, decimals_of
 from rankbench.cli.rankings import interval_cell, record_of
 from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, sentence, significant
-from rankbench.ranking.aggregate import Aggregation
+from rankbench.ranking.aggregation import Aggregation
 from rankbench.ranking.ranking_table import LEVEL
 from rankbench.systems.score_ranking import ScoreRanking
 

@@ -13,7 +13,7 @@ import polars as pl
 from rankbench.core.text import amount_text, count_text, first_of, number, percent_text
 from rankbench.errors import option
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.ranking.aggregate import Aggregation
+from rankbench.ranking.aggregation import Aggregation
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.ranking_table import LEVEL

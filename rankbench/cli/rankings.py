@@ -29,7 +29,7 @@ from rankbench.core.text import amount_text, first_of, place_range_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import option
-from rankbench.ranking.aggregate import Aggregation, first_items
+from rankbench.ranking.aggregation import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pictures import categories_drawing, intervals_words
 from rankbench.ranking.ranking_table import LEVEL

@@ -26,7 +26,7 @@ from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, 
 from rankbench.ranking.interval_kinds import CrossedVotes, Intervals, LogFacts, chosen_intervals, crossed_votes
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
-from rankbench.ranking.rank import RESAMPLES, ItemRanking, rank
+from rankbench.ranking.rank import RESAMPLES, Ranking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, estimated_items, ridge_of
 from rankbench.ranking.sampling_units import Units, few_votes_notes, too_few_judges_note
 from rankbench.stats.simultaneous import FEW
@@ -130,9 +130,9 @@ class Items(LogProtocol):
         few = self.model_copy(update={"replicates": max(round(self.replicates * share), min(TRIED, self.replicates))})
         return BlockPart(replace(prepared, protocol=few), task, few.replicates / max(self.replicates, 1) or 1.0)
 
-    def _ranking(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> ItemRanking:
+    def _ranking(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> Ranking:
         log, intervals = self._log(prepared, aggregator)
-        return rank(log, aggregator, intervals=intervals, resamples=self.replicates, seed=seed)[0]
+        return rank(log, aggregator, intervals=intervals, resamples=self.replicates, seed=seed)
 
     def _log(self, prepared: Prepared, aggregator: Aggregator) -> tuple[RankedLog, Intervals | None]:
         """Return the log for an aggregator, and its intervals."""
@@ -212,7 +212,7 @@ def _unpack_ballots(prepared: Prepared) -> Ballots:
     return Ballots(list(prepared.units["design"]), orders, found.get("judges"), found.get("counts"))
 
 
-def _cell(cell: str, ranking: ItemRanking, log: RankedLog, aggregator: Aggregator) -> CellResult:
+def _cell(cell: str, ranking: Ranking, log: RankedLog, aggregator: Aggregator) -> CellResult:
     values = {
         VOTES: log.tallies.judged,
         "score": ranking.scores,

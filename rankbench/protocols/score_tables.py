@@ -103,11 +103,11 @@ class ScoreTables(Protocol):
             low, high = np.triu_indices(self.systems, 1)
             ahead = np.sign(sign * (found.scores[low] - found.scores[high]))
             should = np.sign(table.ranks[high] - table.ranks[low])
-            inside = (found.ranks[:, 0] <= table.ranks) & (table.ranks <= found.ranks[:, 1])
+            inside = (found.low <= table.ranks) & (table.ranks <= found.high)
             values = {
                 "misordered": float(np.where(ahead * should == 0, 0.5, ahead * should < 0).mean()),
                 "covered": float(inside.all()),
-                "width": float((found.ranks[:, 1] - found.ranks[:, 0]).mean()),
+                "width": float((found.high - found.low).mean()),
             }
             return {metric: values[metric] for metric in task.metrics}
 

@@ -21,7 +21,7 @@ from rankbench.logs.votes import Votes, load_votes
 from rankbench.plugin.manager import get
 from rankbench.ranking.interval_kinds import Intervals, LogFacts, by_judge
 from rankbench.ranking.rank import (
-    ItemRanking,
+    Ranking,
     normal_deviations,
     ranked,
     reference_note,
@@ -65,7 +65,7 @@ def checked_control(
 
 def rank_controlled(
     source: OpenedLog, aggregator: ControlledAggregator, intervals: Literal["sandwich"] | None, seed: int
-) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
+) -> Ranking:
     """Rank the items of a log whose columns were read with covariates.
 
     Parameters
@@ -79,12 +79,10 @@ def rank_controlled(
 
     Returns
     -------
-    ranking : ItemRanking
-        Scores without what covariates explain.
-    effects : DataFrame
-        ``covariate, effect, lower, upper, p, unit, words``: log-odds that `unit` of a covariate adds, with a 95%
-        interval and the p of no effect (null where there are none), and the same in words.
-    notes : list of str
+    Ranking
+        Scores without what covariates explain; with ``effects``, ``covariate, effect, lower, upper, p, unit, words``:
+        log-odds that `unit` of a covariate adds, with a 95% interval and the p of no effect (null where there are
+        none), and the same in words.
 
     Raises
     ------
@@ -129,7 +127,8 @@ def rank_controlled(
     se, freedom = np.full(len(fit.effects), np.nan), np.full(1, max(units.effective - 1, 1.0))
     if covariance is not None:
         se = np.sqrt(np.maximum(np.diag(covariance)[m:], 0))
-    return ranking, effects_table(rows.covariates, fit.effects, se, freedom, decided=len(fit.extra) > 0), notes
+    effects = effects_table(rows.covariates, fit.effects, se, freedom, decided=len(fit.extra) > 0)
+    return replace(ranking, effects=effects, notes=tuple(notes))
 
 
 def covariate_votes(votes: Votes, *, by_judge: bool = False) -> CovariateVotes:
@@ -162,14 +161,6 @@ def covariate_votes(votes: Votes, *, by_judge: bool = False) -> CovariateVotes:
     outcomes[np.flatnonzero(votes.rest) - 1, 1] = votes.weights[votes.rest]
     rows = rows.take(~votes.rest)
     return rows if by_judge else replace(rows, clusters=np.arange(len(rows), dtype=np.int32))
-
-
-def beside_unadjusted(adjusted: pl.DataFrame, unadjusted: pl.DataFrame) -> pl.DataFrame:
-    """Return rankings with the scores, intervals and ranks of the same votes without covariates, by query and item."""
-    others = ["score", "rank_low", "rank_high", "lower", "upper"]
-    keys = [name for name in ("query", "item") if name in adjusted.columns]
-    more = unadjusted.select(*keys, *[pl.col(name).alias(f"unadjusted_{name}") for name in others])
-    return adjusted.join(more, on=keys, how="left", maintain_order="left")
 
 
 def _units(votes: Votes, rows: CovariateVotes, clustered: bool) -> Units:

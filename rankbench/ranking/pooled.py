@@ -18,7 +18,7 @@ from rankbench.logs.opened import OpenedLog
 from rankbench.logs.votes import Votes
 from rankbench.ranking.categories import CategorySample, category_votes, differences, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, chances
-from rankbench.ranking.rank import ItemRanking, normal_deviations, sampling_notes, with_covariance
+from rankbench.ranking.rank import Ranking, normal_deviations, sampling_notes, with_covariance
 from rankbench.ranking.rank_ranges import check_size
 from rankbench.ranking.ranked_log import tallies_of_counts
 from rankbench.ranking.sampling_units import Units, few_judges, units_words
@@ -35,7 +35,7 @@ _LEVEL = 0.05
 
 def category_rankings(
     source: OpenedLog, aggregator: Aggregator, *, column: str, seed: int
-) -> tuple[dict[str, ItemRanking], dict[str, Any], list[str]]:
+) -> tuple[dict[str, Ranking], dict[str, Any], list[str]]:
     """Rank categories by scores that are shrunk toward common ones.
 
     Parameters
@@ -50,10 +50,10 @@ def category_rankings(
 
     Returns
     -------
-    rankings : dict of str to ItemRanking
+    rankings : dict of str to Ranking
         By category.
     facts : dict
-        ``pool`` and ``by_judge``, as `rankbench.ranking.aggregate.Aggregation` has them.
+        ``pool`` and ``by_judge``, as `rankbench.Aggregation` has them.
     notes : list of str
 
     Raises
@@ -80,7 +80,7 @@ def category_rankings(
 
 def pooled_rankings(
     log: Votes, aggregator: Aggregator, column: str, seed: int
-) -> tuple[dict[str, ItemRanking], dict[str, Any], list[str]]:
+) -> tuple[dict[str, Ranking], dict[str, Any], list[str]]:
     """Rank categories by scores that are shrunk toward common ones: see `category_rankings`.
 
     Raises
@@ -108,7 +108,7 @@ def pooled_rankings(
     variance = without_zero(model.variance, tested)
     facts: dict[str, Any] = {"pool": _facts(variance, tested), "by_judge": log.judge_count > 1 and not log.unsigned}
     whole = replace(sample.whole, noun=units_words(facts["by_judge"], few))
-    facts["sampled"] = whole.noun
+    facts["sampled"] = [whole.noun]
     notes = [*_words(variance, tested, column, log), *sample.notes, *sampling_notes(whole, few)]
     rankings = [_ranking(log, sample, model, category, seed) for category in range(len(sample.names))]
     return dict(zip(sample.names, rankings, strict=True)), facts, notes
@@ -131,7 +131,7 @@ def without_zero(found: VarianceEstimate, tested: CategoryTest) -> VarianceEstim
     return found if tested.p <= _LEVEL else replace(found, lower=0.0)
 
 
-def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int, seed: int) -> ItemRanking:
+def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int, seed: int) -> Ranking:
     """Return the ranking of the items of a category by their predicted scores."""
     found, whole, items = model.predicted(category), sample.whole, sample.categories[category].items
     block, scales = np.ix_(items, items), model.scales[items]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED
@@ -39,6 +41,7 @@ from rankbench.ranking.sampling_units import (
     too_few_judges,
     too_few_judges_note,
 )
+from rankbench.stats.contender_ranks import ranges_from_first
 from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
@@ -47,12 +50,13 @@ _DRAWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class ItemRanking:
-    """Scores of a log's items.
+class Ranking:
+    """Scores and places of a log's items, or of systems.
 
     Attributes
     ----------
     items : list of str, length m
+        Their names; empty of systems, which their table names.
     scores, lower, upper : ndarray of float64, shape (m,)
         Scores with their own 95% intervals; nan where the log does not show how certain a
         score is: see `rankbench.ranking.rank_ranges.score_intervals`.
@@ -60,7 +64,7 @@ class ItemRanking:
         Places that an item may hold, 1 being the best; all ranges together at 95%. From 1 to
         m where nothing is known.
     first : ndarray of bool, shape (m,), or None
-        Items that may be the first of their scale: see `rankbench.ranking.rank_ranges.RankRanges`. None without
+        Those that may be the first of their scale: see `rankbench.ranking.rank_ranges.RankRanges`. None without
         intervals.
     scales : ndarray of int64, shape (m,)
         Items of different numbers were never compared, not even through others: their
@@ -75,6 +79,14 @@ class ItemRanking:
         Items that a rule of social choice elects, of all scales.
     reference : ndarray of bool, shape (m,), optional
         Items from whose mean score those of a scale are told; None where scores are told from none.
+    more : mapping of str to ndarray
+        Further columns of its table: of systems ``tier``, ``p_first`` and ``p_top_k``.
+    notes : tuple of str
+        Remarks for the reader.
+    effects : DataFrame, optional
+        Effects of covariates: see `rankbench.ranking.covariates.rank_controlled`.
+    unadjusted : Ranking, optional
+        The ranking of the same votes without covariates.
     """
 
     items: list[str]
@@ -90,20 +102,35 @@ class ItemRanking:
     errors: RangeErrors | None = None
     winners: NDArray[np.bool_] | None = None
     reference: NDArray[np.bool_] | None = None
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    effects: pl.DataFrame | None = None
+    unadjusted: Ranking | None = None
+
+    def noted(self, before: Iterable[str]) -> Ranking:
+        """Return it with notes before its own."""
+        return replace(self, notes=(*before, *self.notes))
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns that tables of all rankings have; places agree with those that may be first."""
+        ranges = self.low, self.high
+        low, high = ranges if self.first is None else ranges_from_first(*ranges, self.first)
+        found = {"score": self.scores + 0.0, "rank_low": low, "rank_high": high, "may_be_first": self.first}
+        return found | {"lower": self.lower, "upper": self.upper}
 
 
-def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
+def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> Ranking:
     """Return a ranking without intervals: places by score within scales."""
     nothing = np.full(len(scores), np.nan)
-    return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), None, scales)
+    return Ranking(items, scores, nothing, nothing, *places(scores, scales), None, scales)
 
 
 def unknown(
     items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64], units: Units | None = None
-) -> ItemRanking:
+) -> Ranking:
     """Return a ranking without intervals or rank ranges: any item may hold any place."""
     nothing = np.full(len(items), np.nan)
-    return ItemRanking(items, scores, nothing, nothing, *any_place(len(items)), scales, units)
+    return Ranking(items, scores, nothing, nothing, *any_place(len(items)), scales, units)
 
 
 def with_covariance(
@@ -115,7 +142,7 @@ def with_covariance(
     deviations: NDArray[np.float64] | None,
     errors: RangeErrors | None = None,
     aggregator: Aggregator | None = None,
-) -> ItemRanking:
+) -> Ranking:
     """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
 
     Parameters
@@ -138,7 +165,7 @@ def with_covariance(
     of_ranges, freedom = (covariance, None) if errors is None else errors
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
     known = errors or RangeErrors(covariance, degrees_of_freedom(units))
-    return ItemRanking(items, scores, lower, upper, *ranges, scales, units, errors=known, reference=reference)
+    return Ranking(items, scores, lower, upper, *ranges, scales, units, errors=known, reference=reference)
 
 
 def with_draws(
@@ -149,8 +176,8 @@ def with_draws(
     aggregator: Aggregator,
     *,
     known: bool,
-) -> tuple[ItemRanking, list[str]]:
-    """Return a ranking of many items with intervals by draws of the errors of scores, (K, m) at a time; and a note.
+) -> Ranking:
+    """Return a ranking of many items with intervals by draws of the errors of scores, (K, m) at a time.
 
     Parameters
     ----------
@@ -175,8 +202,8 @@ def with_draws(
         f"ranges of ranks of more than {LARGEST:,} items are by simultaneous intervals of scores, some 10% wider than "
         "comparisons of all pairs"
     )
-    ranking = ItemRanking(log.items, scores, lower, upper, low, high, ahead, scales, units, reference=reference)
-    return ranking, [note, *reference_note(ranking)]
+    ranking = Ranking(log.items, scores, lower, upper, low, high, ahead, scales, units, reference=reference)
+    return replace(ranking, notes=(note, *reference_note(ranking)))
 
 
 _LEVEL = 0.95
@@ -188,8 +215,8 @@ _MOST_WORK = 2e9
 """Most that rankbench spends on such intervals, as their number times the cube of the number of items: 2 seconds."""
 
 
-def with_likelihood(ranking: ItemRanking, log: RankedLog, aggregator: Aggregator) -> tuple[ItemRanking, list[str]]:
-    """Return a ranking with intervals by likelihood for items with few wins or losses, and notes on it.
+def with_likelihood(ranking: Ranking, log: RankedLog, aggregator: Aggregator) -> Ranking:
+    """Return a ranking with intervals by likelihood for items with few wins or losses.
 
     Ranks stay as they are: they rest on differences of scores, which have intervals by covariance.
     """
@@ -201,16 +228,16 @@ def with_likelihood(ranking: ItemRanking, log: RankedLog, aggregator: Aggregator
     if items and ranking.reference is not None:
         ends = log.score_ends(aggregator, ranking.scores, items if affordable else [], _LEVEL, ranking.reference)
     if ends is None:
-        return ranking, []
+        return ranking
     who = f"{len(items)} of {m:,} items won or lost fewer than {FEW_WINS:.0f} votes"
     if not affordable:
-        return ranking, [f"{who}: their intervals are symmetric, and may cover less than 95%"]
+        return replace(ranking, notes=(f"{who}: their intervals are symmetric, and may cover less than 95%",))
     lower, upper = ranking.lower.copy(), ranking.upper.copy()
     missing = np.isnan(ends).any(axis=1)
     lower[items], upper[items] = np.where(missing, [lower[items], upper[items]], ends.T)
     failed = f" (but for {int(missing.sum())}, where it was not found)" if missing.any() else ""
     note = f"{who}: rankbench takes profile penalized likelihood for their intervals{failed}"
-    return replace(ranking, lower=lower, upper=upper), [f"{note}. Ranks rest on the covariance of scores"]
+    return replace(ranking, lower=lower, upper=upper, notes=(f"{note}. Ranks rest on the covariance of scores",))
 
 
 def normal_deviations(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
@@ -235,7 +262,7 @@ def rank(
     intervals: Intervals | None = None,
     resamples: int = RESAMPLES,
     seed: int = LOG_SEED,
-) -> tuple[ItemRanking, list[str]]:
+) -> Ranking:
     """Rank the items of a log.
 
     Parameters
@@ -248,12 +275,6 @@ def rank(
         By default there are none.
     resamples, seed : int
         The same resamples for every method: see `rankbench.interfaces.resamples`.
-
-    Returns
-    -------
-    ranking : ItemRanking
-    notes : list of str
-        Remarks for the reader.
 
     Raises
     ------
@@ -273,27 +294,28 @@ def rank(
     scales = log.scales(aggregator)
     notes = log.notes(aggregator, scales)
     if intervals is None:
-        return ranked(log.items, scores, scales), notes
+        return ranked(log.items, scores, scales).noted(notes)
     if irregular:
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
-        return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
+        why += "may hold any place (bradley-terry has intervals)"
+        return unknown(log.items, scores, scales).noted([*notes, why])
     units, many = log.units, len(scores) > LARGEST
     if by_formula(intervals, aggregator):
         if units.count < 2:
-            return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
+            return unknown(log.items, scores, scales, units).noted([*notes, _TOO_LITTLE])
         if many:
             if not has_interval(units).any():
-                return unknown(log.items, scores, scales, units), [*notes, *interval_notes(log)]
+                return unknown(log.items, scores, scales, units).noted([*notes, *interval_notes(log)])
             known = not log.by_judge and isinstance(log, CountedVotes) and not log.counts.weighted
             draws = log.error_draws(aggregator, scores, seed)
-            ranking, more = with_draws(log, scores, scales, draws, aggregator, known=known)
-            return ranking, [*notes, *more, *interval_notes(log)]
+            ranking = with_draws(log, scores, scales, draws, aggregator, known=known).noted(notes)
+            return replace(ranking, notes=(*ranking.notes, *interval_notes(log)))
         covariance, more = log.covariance(aggregator, scores)
         errors = log.range_errors(aggregator, scores, scales, covariance, 0, seed)
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
         ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
-        ranking, profiled = with_likelihood(ranking, log, aggregator)
-        return ranking, [*notes, *more, *interval_notes(log), *reference_note(ranking), *profiled]
+        ranking = with_likelihood(ranking, log, aggregator)
+        return ranking.noted([*notes, *more, *interval_notes(log), *reference_note(ranking)])
     drawn = log.replicates(aggregator, scores, resamples, seed)
     kept = drawn[np.isfinite(drawn).all(axis=1)]
     notes += interval_notes(log)
@@ -303,20 +325,19 @@ def rank(
             "too short (a ridge, or more smoothing, avoids it)"
         )
     if len(kept) < 2 or units.count < 2:
-        return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
+        return unknown(log.items, scores, scales, units).noted([*notes, _TOO_LITTLE])
     # G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations are widened for it.
     deviations = (kept - scores) * np.sqrt(units.count / (units.count - 1))
     if many:
-        ranking, more = with_draws(log, scores, scales, [deviations], aggregator, known=False)
-        return ranking, [*notes, *more]
+        return with_draws(log, scores, scales, [deviations], aggregator, known=False).noted(notes)
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
     if (errors := log.range_errors(aggregator, scores, scales, covariance, resamples, seed)) is not None:
         deviations = normal_deviations(errors.covariance, seed)
     ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors, aggregator)
-    return ranking, [*notes, *reference_note(ranking), *without_spread(ranking, units)]
+    return ranking.noted([*notes, *reference_note(ranking), *without_spread(ranking, units)])
 
 
-def reference_note(ranking: ItemRanking) -> list[str]:
+def reference_note(ranking: Ranking) -> list[str]:
     """Return a sentence on items with an interval that do not count in the mean from which scores are told."""
     if ranking.reference is None or not (n := int((np.isfinite(ranking.lower) & ~ranking.reference).sum())):
         return []
@@ -326,7 +347,7 @@ def reference_note(ranking: ItemRanking) -> list[str]:
     ]
 
 
-def without_spread(ranking: ItemRanking, units: Units) -> list[str]:
+def without_spread(ranking: Ranking, units: Units) -> list[str]:
     """Return a sentence on items that lack an interval because their score is the same in all resamples."""
     if not (n := int((np.isnan(ranking.lower) & has_interval(units)).sum())):
         return []

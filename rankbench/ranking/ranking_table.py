@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError, OptionError, closest, option
-from rankbench.ranking.rank import ItemRanking
+from rankbench.ranking.rank import Ranking
 from rankbench.ranking.sampling_units import has_interval, lacking
-from rankbench.stats.contender_ranks import ranges_from_first
 
 _TOGETHER = 1000
 """Rankings that become a table together: a table of two items takes a thousand times their memory."""
@@ -29,64 +28,45 @@ def _places(scales: NDArray[np.int64]) -> NDArray[np.int64]:
     return place[np.searchsorted(numbers, scales)]
 
 
-def ranking_table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.DataFrame:
-    """Return rankings as a table, sorted by the queries' names, in each query the largest scale first."""
-    ranges = [
-        (ranking.low, ranking.high)
-        if ranking.first is None
-        else ranges_from_first(ranking.low, ranking.high, ranking.first)
-        for ranking in rankings
-    ]
-    numbers: dict[str, list[NDArray[Any]]] = {
-        "score": [ranking.scores + 0.0 for ranking in rankings],
-        "rank_low": [low for low, _ in ranges],
-        "rank_high": [high for _, high in ranges],
-        "may_be_first": [ranking.first for ranking in rankings if ranking.first is not None],
-        "lower": [ranking.lower for ranking in rankings],
-        "upper": [ranking.upper for ranking in rankings],
-        "scale": [_places(ranking.scales) for ranking in rankings],
-        "votes": [ranking.tallies.judged for ranking in rankings if ranking.tallies],
-        "wins": [ranking.tallies.won for ranking in rankings if ranking.tallies],
+def _columns(ranking: Ranking) -> dict[str, Any]:
+    """Return the columns of a ranking of items, with those of the one without covariates."""
+    found = ranking.columns() | {"scale": _places(ranking.scales)}
+    if ranking.tallies:
+        found |= {"votes": ranking.tallies.judged, "wins": ranking.tallies.won}
+    if ranking.winners is not None:
+        found["winner"] = ranking.winners
+    others = ranking.unadjusted.columns() if ranking.unadjusted else {}
+    return found | {f"unadjusted_{name}": column for name, column in others.items() if name != "may_be_first"}
+
+
+def ranking_table(rankings: Mapping[Any, Ranking]) -> pl.DataFrame:
+    """Return rankings of queries as a table, sorted by their names, in each query the largest scale first.
+
+    One without a name is of the whole log: there is no column of queries.
+    """
+    parts, items = [*map(_columns, rankings.values())], [one.items for one in rankings.values()]
+    numbers = {
+        name: None if first is None else np.concatenate([part[name] for part in parts])
+        for name, first in parts[0].items()
     }
-    if winners := [ranking.winners for ranking in rankings if ranking.winners is not None]:
-        numbers["winner"] = [*winners]
-    items = itertools.chain.from_iterable(ranking.items for ranking in rankings)
+    ends = [name for name in numbers if name.endswith(("lower", "upper"))]
     table = pl.DataFrame(
-        {"item": list(items)} | {name: np.concatenate(parts) if parts else None for name, parts in numbers.items()},
-        schema_overrides={"may_be_first": pl.Boolean},
-    ).with_columns(pl.col("lower", "upper").fill_nan(None))
-    if not queries:
+        {"item": list(itertools.chain.from_iterable(items))} | numbers, schema_overrides={"may_be_first": pl.Boolean}
+    ).with_columns(pl.col(ends).fill_nan(None))
+    if None in rankings:
         return table.sort("scale", "score", "item", descending=[False, True, False])
-    of = np.repeat(np.arange(len(rankings)), [len(ranking.items) for ranking in rankings])
-    named = table.select(pl.Series("query", queries, pl.String).gather(of), pl.all())
+    of = np.repeat(np.arange(len(items)), [*map(len, items)])
+    named = table.select(pl.Series("query", [*rankings], pl.String).gather(of), pl.all())
     return named.sort("query", "scale", "score", "item", descending=[False, False, True, False])
 
 
-class QueryTables:
-    """Rankings of queries, which become tables `_TOGETHER` at a time."""
-
-    def __init__(self) -> None:
-        self.tables: list[pl.DataFrame] = []
-        self.waiting: dict[str, ItemRanking] = {}
-
-    def add(self, query: str, ranking: ItemRanking) -> None:
-        """Add the ranking of a query."""
-        self.waiting[query] = replace(ranking, errors=None)
-        if len(self.waiting) == _TOGETHER:
-            self._empty()
-
-    def __bool__(self) -> bool:
-        return bool(self.tables or self.waiting)
-
-    def whole(self) -> pl.DataFrame:
-        """Return the table of all."""
-        self._empty()
-        return pl.concat(self.tables)
-
-    def _empty(self) -> None:
-        if self.waiting:
-            self.tables.append(ranking_table(list(self.waiting.values()), list(self.waiting)))
-            self.waiting = {}
+def query_tables(rankings: Iterable[tuple[str, Ranking]]) -> pl.DataFrame | None:
+    """Return the table of many rankings of queries, made of `_TOGETHER` at a time; None without any."""
+    light = ((query, replace(ranking, errors=None)) for query, ranking in rankings)
+    tables = list[pl.DataFrame]()
+    while some := dict(itertools.islice(light, _TOGETHER)):
+        tables.append(ranking_table(some))
+    return pl.concat(tables) if tables else None
 
 
 LEVEL = 0.05
@@ -112,7 +92,7 @@ _TYPES = {
 }
 
 
-def pair_difference(ranking: ItemRanking, pair: Sequence[str], query: str | None = None) -> pl.DataFrame:
+def pair_difference(ranking: Ranking, pair: Sequence[str], query: str | None = None) -> pl.DataFrame:
     r"""Return the difference of the scores of two items, a row.
 
     The standard error and the number of more votes follow from `variances_and_goals`. The interval and the p-value are
@@ -121,7 +101,7 @@ def pair_difference(ranking: ItemRanking, pair: Sequence[str], query: str | None
 
     Parameters
     ----------
-    ranking : ItemRanking
+    ranking : Ranking
         With intervals, and its tallies.
     pair : (str, str)
         The item, and the other one.
@@ -155,7 +135,7 @@ def pair_difference(ranking: ItemRanking, pair: Sequence[str], query: str | None
     return pl.DataFrame([row], _TYPES)
 
 
-def _inference(ranking: ItemRanking, first: int, second: int) -> dict[str, object]:
+def _inference(ranking: Ranking, first: int, second: int) -> dict[str, object]:
     from scipy.special import stdtr, stdtrit
 
     errors, pair = ranking.errors, [first, second]
@@ -194,7 +174,7 @@ def variances_and_goals(
     ----------
     scores : ndarray of float64, shape (m,)
     covariance : ndarray of float64, shape (m, m)
-        The one that ranges of ranks rest on, `ItemRanking.errors`: by judge, it is moderated
+        The one that ranges of ranks rest on, `Ranking.errors`: by judge, it is moderated
         (`rankbench.stats.moderation`).
     first, second : int, or ndarray of int, shape (P,)
         Items of each pair.

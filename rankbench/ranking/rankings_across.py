@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import SpecError, nearest, option
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.ranking.aggregate import Aggregation
+from rankbench.ranking.aggregation import Aggregation
 
 MOST_CELLS_ACROSS = 5_000_000
 """Most cells, items by categories: of queries that each have items of their own hardly any would be filled."""

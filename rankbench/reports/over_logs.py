@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.metric import Metric
+from rankbench.ranking.rank import Ranking
 from rankbench.reports.experiment_data import ExperimentData
 from rankbench.reports.standings import Standing
 from rankbench.stats.bootstrap import REPLICATES, crossed
 from rankbench.stats.contrasts import contrasts
 from rankbench.systems.score_ranking import MEAN_RANK, MEAN_SCORE, score_method
-from rankbench.systems.system_ranking import SystemRanking, rank_systems
+from rankbench.systems.system_ranking import rank_systems, turned
 
 
 class LogResults(Protocol):
@@ -113,7 +114,7 @@ class OverLogs:
         whose = np.array([self.families.index(place.family) for place in self.places])
         return np.stack([values[whose == family].mean(axis=0) for family in range(len(self.families))])
 
-    def ranked(self, loss: str) -> tuple[list[str], SystemRanking | None]:
+    def ranked(self, loss: str) -> tuple[list[str], Ranking | None]:
         """Return the methods without a failure, and their ranking by mean differences over families; None of one.
 
         The method that guesses may not be the best.
@@ -122,8 +123,8 @@ class OverLogs:
         if values.shape[1] < 2 or len(labels) < 2:
             return labels, None
         found = rank_systems(values, score_method(MEAN_SCORE), k=1, replicates=REPLICATES, seed=self.logs[0].data.seed)
-        first = found.may_be_first & np.array([label != self.chance for label in labels])
-        return labels, replace(found.turned(sign, 0.0), may_be_first=first)
+        first = np.asarray(found.first) & np.array([label != self.chance for label in labels])
+        return labels, replace(turned(found, sign, 0.0), first=first)
 
     def interval_of_many(self, loss: str, label: str) -> tuple[float, float]:
         """Return the 95% interval of a method's mean difference that holds for all methods together."""

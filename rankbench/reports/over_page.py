@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankbench.core.spec import Spec, expand, parse
-from rankbench.core.text import count_text, first_of, interval_text, markdown, number
+from rankbench.core.text import count_text, first_of, interval_text, markdown, number, place_range_text
 from rankbench.interfaces.figure import Dot, Drawing, Plot
 from rankbench.interfaces.suite import Figure
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Image, Node, Paragraph
@@ -17,7 +17,6 @@ from rankbench.reports.leaders import MOST_NAMED
 from rankbench.reports.over_logs import OverLogs
 from rankbench.reports.recommendation import joined_words
 from rankbench.reports.tables import metric_name
-from rankbench.stats.contender_ranks import ranges_from_first
 from rankbench.stats.simultaneous import FEW
 from rankbench.systems.score_sample import wrong_rates
 
@@ -44,7 +43,7 @@ def _sentence(over: OverLogs) -> str:
         return f"**{markdown(over.title)}** ({logs}): too few logs for an answer over logs."
     maximize = over.metric(loss).direction == "maximize"
     best = int(np.argmax(found.scores) if maximize else np.argmin(found.scores))
-    first = [label for label, one in zip(labels, found.may_be_first, strict=True) if one and label != labels[best]]
+    first = [label for label, one in zip(labels, np.asarray(found.first), strict=True) if one and label != labels[best]]
     ends = interval_text(*over.interval_of_many(loss, labels[best]), sign=True)
     also = ", and no other method may be the best"
     if first:
@@ -87,13 +86,12 @@ def _methods(over: OverLogs) -> list[Node]:
     columns = [Column("method"), Column(f"{metric_name(metric)} minus {markdown(over.baseline)}", "right")]
     columns += [Column(title, "center") for title in ("95% interval", "rank", "may be the best", "mean rank")]
     columns += [Column(f"{metric_name(over.metric(one))}, difference", "right") for one in others]
-    rows, places = [], ranges_from_first(found.ranks[:, 0], found.ranks[:, 1], found.may_be_first)
+    rows, places = [], found.columns()
     for at in np.argsort(sign * found.scores, kind="stable").tolist():
-        low, high = (int(ends[at]) for ends in places)
-        place = f"{low}" if low == high else f"{low} to {high}"
+        place = place_range_text(places["rank_low"][at], places["rank_high"][at])
         rest = [number(means[one][labels[at]], sign=True) for one in others]
         ends = interval_text(found.lower[at], found.upper[at], sign=True)
-        yes = "yes" if found.may_be_first[at] else ""
+        yes = "yes" if np.asarray(found.first)[at] else ""
         mean = number(ranks[labels[at]], 1)
         rows.append((markdown(labels[at]), number(found.scores[at], sign=True), ends, place, yes, mean, *rest))
     families, logs = count_text(len(over.families), "family"), count_text(len(over.places), "log")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.core.text import count_text, listed
+from rankbench.core.text import listed
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.run_measures import Measure, Ties
 from rankbench.data.readers.trec_tables import QrelsInMemory
@@ -24,6 +25,8 @@ from rankbench.logs.open import Log
 from rankbench.plugin import manager
 from rankbench.ranking.load import fitting_aggregators
 from rankbench.ranking.pictures import systems_drawing
+from rankbench.ranking.rank import Ranking
+from rankbench.stats.contrasts import within_range
 from rankbench.stats.simultaneous import FEW
 from rankbench.systems.question import RESAMPLES_OF_SCORES, Missing, SystemsQuestion
 from rankbench.systems.read_scores import RunFiles, Runs, ScoresRead, scores_read
@@ -40,7 +43,7 @@ from rankbench.systems.score_sample import (
     turned_note,
 )
 from rankbench.systems.system_difference import system_differences
-from rankbench.systems.system_ranking import SystemRanking, is_mean, rank_systems, system_table, turns
+from rankbench.systems.system_ranking import is_mean, rank_systems, system_table, turned, turns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -207,14 +210,10 @@ def ranked_scores(scores: Log | RunFiles | Runs, question: SystemsQuestion) -> S
     mixed = mixed_tasks(whole)
     about = [*dominant_task_notes(whole), *mixed, *pair_table_notes(whole), size_text(whole, every=bool(mixed))]
     k, drawn = min(question.top, len(whole.systems)), {"replicates": question.replicates, "seed": question.seed}
-    known: dict[bytes, SystemRanking] = {}
+    known: dict[bytes, Ranking] = {}
     ranked = [_ranked(whole, method, found.loss, k=k, known=known, **drawn) for method in asked]
     notes = [*found.notes, *turned_note(read), *more, *about]
-    notes += [
-        note
-        for method, ranking in zip(asked, ranked, strict=True)
-        for note in _remarks(whole, method, ranking, question.replicates)
-    ]
+    notes += [f"{method}: {note}" for method, ranking in zip(asked, ranked, strict=True) for note in ranking.notes]
     if not alone:
         notes += _by_ranks(whole, known=known, **drawn)
         parts = parts_drawn(whole)
@@ -235,26 +234,16 @@ def _ranked(
     k: int,
     replicates: int,
     seed: int,
-    known: dict[bytes, SystemRanking],
-) -> SystemRanking:
+    known: dict[bytes, Ranking],
+) -> Ranking:
     """Return the ranking by a method, in the units of the table; its intervals keep to the range of a loss."""
     ranking = rank_systems(whole.better, method, k=k, replicates=replicates, seed=seed, known=known)
-    ranking = ranking.turned(-1.0, 0.0) if turns(method, whole) else ranking
+    ranking = turned(ranking, -1.0, 0.0) if turns(method, whole) else ranking
     if loss and is_mean(method, whole.better):
-        ranking = ranking.within(Measure.parsed(loss).ends())
+        ends = Measure.parsed(loss).ends()
+        lower, upper = within_range(ranking.scores, ranking.lower, ranking.upper, ends)
+        ranking = replace(ranking, lower=lower, upper=upper)
     return ranking
-
-
-def _remarks(whole: TaskScores, method: ScoreAggregator, ranking: SystemRanking, replicates: int) -> Iterator[str]:
-    """Yield notes for readers on a method's resamples and tests."""
-    if ranking.skewed:
-        pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
-        yield (
-            f"{method}: differences are skewed in {ranking.skewed:,} of {count_text(pairs, 'pair')} of systems; "
-            "rankbench corrects their tests"
-        )
-    if ranking.dropped:
-        yield f"{method}: rankbench leaves out {ranking.dropped:,} of {replicates:,} resamples without scores"
 
 
 def _facts(
@@ -304,7 +293,7 @@ def _less(method: ScoreAggregator, whole: TaskScores) -> bool:
     return (method.direction == "minimize") != turns(method, whole)
 
 
-def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[bytes, SystemRanking]) -> list[str]:
+def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[bytes, Ranking]) -> list[str]:
     """Return a note on the first systems by mean ranks, if tasks are few and no method of `known` uses ranks."""
     if len(whole.tasks) > FEW:
         return []
@@ -312,7 +301,7 @@ def _by_ranks(whole: TaskScores, *, replicates: int, seed: int, known: dict[byte
     found = rank_systems(whole.better, by_ranks, k=1, replicates=replicates, seed=seed, known=known)
     if len(known) == asked:
         return []
-    names = [name for name, first in zip(whole.systems, found.may_be_first, strict=True) if first]
+    names = [name for name, first in zip(whole.systems, np.asarray(found.first), strict=True) if first]
     return [f"by {MEAN_RANK}, {listed(names, _NAMED)} may be first"]
 
 

@@ -3,99 +3,45 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.core.text import count_text
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
+from rankbench.ranking.rank import Ranking
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.contender_ranks import (
     best_of_arms,
-    ranges_from_first,
     rank_ranges_of_signs,
     significance_tiers,
     top_shares,
 )
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
-from rankbench.stats.contrasts import studentized_contrasts, within_range
+from rankbench.stats.contrasts import studentized_contrasts
 from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
 from rankbench.stats.skewness import hidden_by_skewness
 from rankbench.systems.score_sample import LEVEL, cannot_reject
 
 
-@dataclass(frozen=True, eq=False)
-class SystemRanking:
-    """A ranking of S systems.
-
-    Attributes
-    ----------
-    scores, lower, upper : ndarray of float64, shape (S,)
-        Scores with their own 95% intervals; nan for a score that is the same in all resamples.
-    ranks : ndarray of int64, shape (S, 2)
-        Smallest and largest rank, all together at 95%.
-    may_be_first : ndarray of bool, shape (S,)
-        Systems that the best one is among at 95%, by comparisons with the best: see `rankbench.stats.contender_ranks`.
-    tiers : ndarray of int64, shape (S,)
-        1: no system is significantly better.
-    first, top : ndarray of float64, shape (S,)
-        Shares of resamples in which a system is first, and among the first k.
-    dropped : int
-        Resamples without scores of the method.
-    skewed : int
-        Pairs of systems with skewed differences: see `rankbench.stats.skewness`.
-    """
-
-    scores: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    ranks: NDArray[np.int64]
-    may_be_first: NDArray[np.bool_]
-    tiers: NDArray[np.int64]
-    first: NDArray[np.float64]
-    top: NDArray[np.float64]
-    dropped: int
-    skewed: int
-
-    def turned(self, sign: float, least: float) -> SystemRanking:
-        """Return the ranking with a constant added to the scores, and their sign turned if `sign` is -1."""
-        lower, upper = (self.lower, self.upper) if sign > 0 else (self.upper, self.lower)
-        return replace(
-            self,
-            scores=sign * (self.scores + least) + 0.0,
-            lower=sign * (lower + least) + 0.0,
-            upper=sign * (upper + least) + 0.0,
-        )
-
-    def within(self, ends: tuple[float | None, float | None]) -> SystemRanking:
-        """Return the ranking with intervals that stay in a range: see `rankbench.stats.contrasts.within_range`."""
-        lower, upper = within_range(self.scores, self.lower, self.upper, ends)
-        return replace(self, lower=lower, upper=upper)
+def turned(ranking: Ranking, sign: float, least: float) -> Ranking:
+    """Return a ranking with a constant added to the scores, and their sign turned if `sign` is -1."""
+    ends = (ranking.lower, ranking.upper)[:: 1 if sign > 0 else -1]
+    scores, lower, upper = (sign * (each + least) + 0.0 for each in (ranking.scores, *ends))
+    return replace(ranking, scores=scores, lower=lower, upper=upper)
 
 
-def system_table(method: ScoreAggregator, systems: list[str], found: SystemRanking, *, less: bool) -> pl.DataFrame:
+def system_table(method: ScoreAggregator, systems: list[str], found: Ranking, *, less: bool) -> pl.DataFrame:
     """Return a ranking as rows of `rankbench.systems.score_ranking.ScoreRanking`, the best first.
 
     `less` says whether less is better of its scores.
     """
-    low, high = ranges_from_first(found.ranks[:, 0], found.ranks[:, 1], found.may_be_first)
-    table = pl.DataFrame(
-        {
-            "method": [str(method)] * len(systems),
-            "system": systems,
-            "score": found.scores,
-            "lower": pl.Series(found.lower).fill_nan(None),
-            "upper": pl.Series(found.upper).fill_nan(None),
-            "rank_low": low,
-            "rank_high": high,
-            "may_be_first": found.may_be_first,
-            "tier": found.tiers,
-            "p_first": found.first,
-            "p_top_k": found.top,
-        }
-    )
+    first = ("method", "system", "score", "lower", "upper")
+    table = pl.DataFrame({"method": [str(method)] * len(systems), "system": systems, **found.columns(), **found.more})
+    table = table.select(*first, pl.exclude(first)).with_columns(pl.col("lower", "upper").fill_nan(None))
     return table.sort("score", "system", descending=[not less, False])
 
 
@@ -122,9 +68,12 @@ def rank_systems(
     k: int,
     replicates: int,
     seed: int,
-    known: dict[bytes, SystemRanking] | None = None,
-) -> SystemRanking:
+    known: dict[bytes, Ranking] | None = None,
+) -> Ranking:
     """Rank systems by one method, with the paired crossed bootstrap over tasks and seeds.
+
+    Its table has ``tier``, 1 where no system is significantly better, and the shares of resamples in which a system is
+    first, ``p_first``, and among the first k, ``p_top_k``.
 
     Parameters
     ----------
@@ -156,7 +105,7 @@ def rank_systems(
             for wanted in (ContrastMatrix(np.eye(arms)), AllPairs(arms))
         )
         nothing = slice(None) if cannot_reject(values.shape[1], arms) else None
-        return _ranking(single, paired, drawn, nothing, k, replicates, None).turned(sign, 0.0)
+        return turned(_ranking(single, paired, drawn, nothing, k, replicates, None), sign, 0.0)
     cells = sign * method.checked_cells(values)
     least = float(cells.min())
     cells -= least
@@ -164,18 +113,18 @@ def rank_systems(
     known = {} if known is None else known
     if key not in known:
         known[key] = _of_cells(cells, k, replicates, seed)
-    return known[key].turned(sign, least)
+    return turned(known[key], sign, least)
 
 
-def _single_system(method: ScoreAggregator, values: NDArray[np.float64], replicates: int, seed: int) -> SystemRanking:
+def _single_system(method: ScoreAggregator, values: NDArray[np.float64], replicates: int, seed: int) -> Ranking:
     """Return the score of one system, first without a comparison; one task alone gives no interval."""
     scores, half = method.checked_scores(values, np.ones(values.shape[:2])), np.full(1, np.nan)
     if method.has_cells() and values.shape[1] > 1:
         sample = crossed(method.checked_cells(values), seed, replicates)
         half = _half_lengths(studentized_contrasts(sample, ContrastMatrix(np.eye(1))))
-    one, place, first = np.ones(1), np.ones(1, np.int64), np.ones(1, np.bool_)
+    place, one = np.ones(1, np.int64), {"p_first": np.ones(1), "p_top_k": np.ones(1)}
     ends = scores, scores - half, scores + half
-    return SystemRanking(*ends, np.ones((1, 2), np.int64), first, place, one, one, dropped=0, skewed=0)
+    return Ranking([], *ends, place, place, place == 1, place - 1, more={"tier": place, **one})
 
 
 def _half_lengths(single: Studentized) -> NDArray[np.float64]:
@@ -186,7 +135,7 @@ def _half_lengths(single: Studentized) -> NDArray[np.float64]:
     return np.where(single.se > 0, single.sources.quantile(1 - LEVEL) * single.se, np.nan)
 
 
-def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) -> SystemRanking:
+def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) -> Ranking:
     """Rank systems by means of cells, shape (R, T, S); more is better."""
     sample, arms = crossed(cells, seed, replicates), cells.shape[2]
     single = studentized_contrasts(sample, ContrastMatrix(np.eye(arms)))
@@ -205,7 +154,7 @@ def _ranking(
     replicates: int,
     own: OwnErrors | None,
     means: NDArray[np.float64] | None = None,
-) -> SystemRanking:
+) -> Ranking:
     """Return a ranking by scores to maximize; pairs in `nothing` stay undecided.
 
     `means`, of systems on tasks, tell which differences are skewed.
@@ -233,18 +182,18 @@ def _ranking(
         hidden=hidden,
     )
     half = _half_lengths(single)
-    return SystemRanking(
-        single.estimate,
-        single.estimate - half,
-        single.estimate + half,
-        ranks,
-        best,
-        significance_tiers(signs, arms),
-        top_shares(drawn, 1),
-        top_shares(drawn, k),
-        replicates - len(drawn),
-        skewed,
-    )
+    ends = single.estimate - half, single.estimate + half
+    shares = {"p_first": top_shares(drawn, 1), "p_top_k": top_shares(drawn, k)}
+    more = {"tier": significance_tiers(signs, arms), **shares}
+    notes, left_out = list[str](), replicates - len(drawn)
+    if skewed:
+        pairs = count_text(arms * (arms - 1) // 2, "pair")
+        notes.append(f"differences are skewed in {skewed:,} of {pairs} of systems; rankbench corrects their tests")
+    if left_out:
+        notes.append(f"rankbench leaves out {left_out:,} of {replicates:,} resamples without scores")
+    one_scale = np.zeros(arms, np.int64)
+    low, high = ranks.T
+    return Ranking([], single.estimate, *ends, low, high, best, one_scale, more=more, notes=tuple(notes))
 
 
 def few_values(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:

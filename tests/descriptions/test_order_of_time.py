@@ -101,7 +101,7 @@ class Last(rankbench.ComparisonAggregator):
 )
 def test_the_order_of_time_counts_and_that_of_rows_does_not(monkeypatch, method: str, asked: dict[str, object]) -> None:
     if method == "last":
-        monkeypatch.setattr("rankbench.ranking.ranked_parts._aggregator", lambda method: Last())
+        monkeypatch.setattr("rankbench.ranking.aggregate._aggregator", lambda method: Last())
     log = timed()
     expected = rankbench.aggregate(log, method, **asked)
     assert of_order(expected) == []
@@ -148,7 +148,7 @@ def test_votes_of_a_resample_stand_in_the_order_of_time(monkeypatch) -> None:
         return aggregate(self, winners, losers, weights, m)
 
     monkeypatch.setattr(Last, "aggregate", watched)
-    monkeypatch.setattr("rankbench.ranking.ranked_parts._aggregator", lambda method: Last())
+    monkeypatch.setattr("rankbench.ranking.aggregate._aggregator", lambda method: Last())
     # Item i wins at time i: what is seen says when it was cast.
     names = [f"i{i:02}" for i in range(40)]
     log = pl.DataFrame({"winner": names, "loser": names[1:] + names[:1], "time": range(40), "weight": [0.5] * 40})

@@ -49,7 +49,7 @@ def test_one_that_takes_votes_one_by_one_is_shown_them() -> None:
     for aggregator, expected in ((Named(), [3.0, 3.0, 0.0]), (TwiceTheWins(), [6.0, 6.0, 0.0])):
         assert not isinstance(aggregator, CountAggregator)
         loaded, chosen = load_log(open_log(log).judged(), aggregator, None, pooled=True)
-        ranking, _ = rank(loaded, aggregator, intervals=chosen, resamples=2, seed=0)
+        ranking = rank(loaded, aggregator, intervals=chosen, resamples=2, seed=0)
         assert dict(zip(ranking.items, ranking.scores, strict=True)) == dict(zip("abc", expected, strict=True))
 
 

@@ -21,7 +21,7 @@ from rankbench.logs.count_log import _count
 from rankbench.logs.open import open_log, own_log
 from rankbench.logs.parquet_log import parquet_log
 from rankbench.protocols.log_votes import votes_of
-from rankbench.ranking.aggregate import Aggregation
+from rankbench.ranking.aggregation import Aggregation
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.question import OverTimeQuestion
 

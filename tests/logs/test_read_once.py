@@ -34,8 +34,8 @@ from rankbench.logs import stream
 from rankbench.logs.open import LogDataset, open_log, own_log
 from rankbench.protocols import log_votes as protocol_votes
 from rankbench.protocols.log_votes import votes_of
+from rankbench.ranking import aggregate as engine
 from rankbench.ranking import load
-from rankbench.ranking import ranked_parts as engine
 from rankbench.ranking.load import load_log
 from rankbench.runner.prepare import open_shared, protocol_of, shared
 

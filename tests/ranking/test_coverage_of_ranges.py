@@ -13,7 +13,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import WinRate
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.logs.count import count_clusters
-from rankbench.ranking.rank import ItemRanking, normal_deviations, rank
+from rankbench.ranking.rank import Ranking, normal_deviations, rank
 from rankbench.ranking.rank_ranges import item_rank_ranges
 from rankbench.ranking.ranked_log import CountedVotes
 
@@ -75,10 +75,10 @@ def counted(seed: int, judges: int, gap: float) -> CountedVotes:
     return CountedVotes(count_clusters(np.where(won, a, b), np.where(won, b, a), judge, m=M), by_judge=True)
 
 
-def ranges_of(log: CountedVotes, method: Aggregator) -> ItemRanking:
+def ranges_of(log: CountedVotes, method: Aggregator) -> Ranking:
     """Rank a log by judge, as ``auto`` does."""
     formula = isinstance(method, WithCovariance) and method.prefers_covariance()
-    return rank(log, method, intervals="sandwich" if formula else "judges", seed=1)[0]
+    return rank(log, method, intervals="sandwich" if formula else "judges", seed=1)
 
 
 MANY_JUDGES = [BradleyTerry(penalty="firth"), WinRate()]

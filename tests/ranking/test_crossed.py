@@ -229,7 +229,7 @@ def bounds(
     loaded: CrossedVotes, method: Aggregator, replicates: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if not isinstance(method, WithCovariance):
-        ranking = rank(loaded, method, intervals="judges+queries", resamples=replicates)[0]
+        ranking = rank(loaded, method, intervals="judges+queries", resamples=replicates)
         return ranking.lower, ranking.upper
     scores = loaded.scores(method)
     return score_intervals(scores, np.sqrt(np.diag(loaded.covariance(method, scores)[0])), loaded.units)

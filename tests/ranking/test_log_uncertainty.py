@@ -90,7 +90,7 @@ def test_six_equal_judges_have_five_degrees_of_freedom() -> None:
     lost = rng.random(360) < 0.3
     votes = np.where(lost, other, one), np.where(lost, one, other)
     log = CountedVotes(count_clusters(*votes, np.repeat(np.arange(6), 60), m=4), by_judge=True)
-    found = rank(log, BradleyTerry(penalty="firth"), intervals="sandwich")[0]
+    found = rank(log, BradleyTerry(penalty="firth"), intervals="sandwich")
     errors = np.sqrt(np.diag(log.covariance(BradleyTerry(penalty="firth"), found.scores)[0]))
     np.testing.assert_allclose((found.upper - found.lower) / 2, t.ppf(0.975, 5) * errors, rtol=1e-9)
 

@@ -11,12 +11,12 @@ from settings_of_logs import Setting
 
 import rankbench
 from rankbench.aggregators.score_tables import MeanRank, MeanScore
-from rankbench.ranking.rank import rank
+from rankbench.ranking.rank import Ranking, rank
 from rankbench.stats.contender_ranks import ranges_from_first
-from rankbench.systems.system_ranking import SystemRanking, rank_systems
+from rankbench.systems.system_ranking import rank_systems
 
 
-def systems(seed: int, tasks: int, lead: float, method: type[MeanScore | MeanRank] = MeanScore) -> SystemRanking:
+def systems(seed: int, tasks: int, lead: float, method: type[MeanScore | MeanRank] = MeanScore) -> Ranking:
     """Rank ten normal systems; the first is so many standard deviations of a task ahead."""
     values = np.random.default_rng([seed, tasks]).normal(size=(1, tasks, 10))
     values[..., 0] += lead
@@ -27,17 +27,17 @@ def systems(seed: int, tasks: int, lead: float, method: type[MeanScore | MeanRan
 def test_the_best_system_is_found_alone_far_oftener_than_by_ranges(method: type[MeanScore | MeanRank]) -> None:
     """On 20 tasks and one standard deviation ahead: in 19% of tables, by ranges in 1%."""
     found = [systems(seed, 20, 1.0, method) for seed in range(trials(120))]
-    alone = np.mean([one.may_be_first[0] and one.may_be_first.sum() == 1 for one in found])
+    alone = np.mean([one.first[0] and one.first.sum() == 1 for one in found])
     assert alone >= 0.08
-    assert np.mean([one.ranks[0, 1] == 1 for one in found]) <= alone / 2
-    assert np.mean([one.may_be_first[0] for one in found]) >= 0.98
+    assert np.mean([one.high[0] == 1 for one in found]) <= alone / 2
+    assert np.mean([one.first[0] for one in found]) >= 0.98
 
 
 def test_one_of_equal_systems_is_seldom_missing() -> None:
     found = [systems(seed, 30, 0.0) for seed in range(trials(120))]
-    missing = 1 - np.mean([one.may_be_first[0] for one in found])
+    missing = 1 - np.mean([one.first[0] for one in found])
     assert missing <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / len(found))
-    assert all((one.ranks[one.may_be_first, 0] == 1).all() for one in found)
+    assert all((one.low[one.first] == 1).all() for one in found)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_one_of_equal_systems_is_seldom_missing() -> None:
 )
 def test_one_of_equal_items_is_seldom_missing(setting: Setting) -> None:
     logs = trials(240)
-    found = [rank(setting.log(seed), setting.method(), intervals="sandwich")[0] for seed in range(logs)]
+    found = [rank(setting.log(seed), setting.method(), intervals="sandwich") for seed in range(logs)]
     first = np.array([one.first for one in found])
     assert 1 - first[:, 0].mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / logs)
     assert not (first & (np.array([one.low for one in found]) > 1)).any()
@@ -67,12 +67,11 @@ def nearly_equal(name: str, seed: int) -> tuple[bool, bool]:
     if name == "systems":
         values = np.random.default_rng([seed, 100]).normal(size=(1, 100, 10)) - 1e-7 * np.arange(10)
         found = rank_systems(values, MeanScore(), k=1, replicates=1000, seed=1)
-        low, high, first = found.ranks[:, 0], found.ranks[:, 1], found.may_be_first
     else:
         setting = next(one for one in NEARLY_EQUAL if one.says == name)
-        items = rank(setting.log(seed), setting.method(), intervals="sandwich")[0]
-        assert items.first is not None
-        low, high, first = items.low, items.high, items.first
+        found = rank(setting.log(seed), setting.method(), intervals="sandwich")
+    low, high, first = found.low, found.high, found.first
+    assert first is not None
     truth, cut = np.arange(1, len(first) + 1), ranges_from_first(low, high, first)
     assert ((cut[0] == 1) == first).all()
     return bool(((low > truth) | (high < truth)).any()), bool(((cut[0] > truth) | (cut[1] < truth)).any())
@@ -90,7 +89,7 @@ def test_fewer_items_may_be_first_than_ranges_begin_at_one() -> None:
     setting = Setting("", 0.5 * np.arange(10.0), 1500, 12, 0.5, 0.0)
     by_ranges = by_best = 0
     for seed in range(trials(60)):
-        found = rank(setting.log(seed), setting.method(), intervals="sandwich")[0]
+        found = rank(setting.log(seed), setting.method(), intervals="sandwich")
         assert found.first is not None
         assert found.first[9]
         by_ranges, by_best = by_ranges + int((found.low == 1).sum()), by_best + int(found.first.sum())

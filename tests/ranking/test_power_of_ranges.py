@@ -65,7 +65,7 @@ def measured(setting: Setting, logs: Sequence[int]) -> Found:
     first, last = true_places(setting.skills)
     scores, covered, wrong, width = [], [], [], []
     for seed in logs:
-        found = rank(setting.log(seed), method, intervals="sandwich")[0]
+        found = rank(setting.log(seed), method, intervals="sandwich")
         scores.append(found.scores)
         known = np.isfinite(found.lower)
         covered.append(((found.lower <= truth) & (truth <= found.upper))[known].mean())

@@ -128,8 +128,8 @@ def test_scores_whose_differences_are_no_numbers_are_an_error(most: float) -> No
 def test_resamples_whose_scores_are_no_numbers_are_left_out() -> None:
     fragile = changed(lambda counts, rates: rates * (1e200 if counts.forward[0] > 20 else 1))
     votes = log([0, 1] * 20, [1, 0] * 20, 2)
-    ranking, notes = rank(CountedVotes(votes.counts()), fragile, intervals="bootstrap", resamples=60)
-    assert any("of 60 resamples without scores" in note for note in notes)
+    ranking = rank(CountedVotes(votes.counts()), fragile, intervals="bootstrap", resamples=60)
+    assert any("of 60 resamples without scores" in note for note in ranking.notes)
     assert np.isfinite(ranking.lower).all()
 
 
@@ -259,8 +259,7 @@ def by_wilson(won: int, n: int) -> tuple[float, float]:
 
 def test_a_missing_interval_has_its_reason():
     winners, losers = [0] * 20 + [1] * 20 + [2] * 5, [1, 2] * 10 + [2] * 20 + [1] * 5
-    ranking, notes = rank(
-        log_of(log(winners, losers, 3), WinRate(), False), WinRate(), intervals="bootstrap", resamples=100
-    )
+    votes = log_of(log(winners, losers, 3), WinRate(), False)
+    ranking = rank(votes, WinRate(), intervals="bootstrap", resamples=100)
     assert np.isnan(ranking.lower).tolist() == [True, False, False]
-    assert any("1 of 3 items get no interval: no resample changes their score" in note for note in notes)
+    assert any("1 of 3 items get no interval: no resample changes their score" in note for note in ranking.notes)

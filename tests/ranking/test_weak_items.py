@@ -18,7 +18,7 @@ from rankbench.logs.count import count_clusters, count_pairs
 from rankbench.plugin import manager
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.question import OverTimeQuestion
-from rankbench.ranking.rank import ItemRanking, rank
+from rankbench.ranking.rank import Ranking, rank
 from rankbench.ranking.rank_ranges import reference_items, score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
 
@@ -73,7 +73,7 @@ def measured_beside(setting: Setting, votes: int, logs: int) -> tuple[float, flo
     covered, wider, about_all = [], [], []
     for seed in range(logs):
         plain, log = setting.log(seed), with_a_stranger(setting.log(seed), votes)
-        found, before = (rank(one, method, intervals="sandwich")[0] for one in (log, plain))
+        found, before = (rank(one, method, intervals="sandwich") for one in (log, plain))
         lower, upper = found.lower[:-1], found.upper[:-1]
         told = truth - truth[found.reference[:-1]].mean()
         covered.append((lower <= told) & (told <= upper))
@@ -84,16 +84,16 @@ def measured_beside(setting: Setting, votes: int, logs: int) -> tuple[float, flo
     return float(np.mean(covered)), float(np.quantile(wider, 0.99)), float(np.median(about_all))
 
 
-def ranked(setting: Setting, seed: int) -> tuple[CountedVotes, Aggregator, ItemRanking, list[str]]:
+def ranked(setting: Setting, seed: int) -> tuple[CountedVotes, Aggregator, Ranking]:
     log, method = setting.log(seed), setting.method()
-    return log, method, *rank(log, method, intervals="sandwich")
+    return log, method, rank(log, method, intervals="sandwich")
 
 
 def measured(setting: Setting, logs: int) -> tuple[float, float]:
     """Return how often the last item's interval covers, and a symmetric one; of logs that give it an interval."""
     truth, covered = setting.truth()[-1], []
     for seed in range(logs):
-        log, method, found, _ = ranked(setting, seed)
+        log, method, found = ranked(setting, seed)
         se = np.sqrt(np.diag(log.covariance(method, found.scores)[0]))
         symmetric = score_intervals(found.scores, se, log.units)
         if np.isfinite(found.lower[-1]):
@@ -219,7 +219,7 @@ def test_a_likelihood_interval_is_of_the_score_less_the_mean_of_known_items() ->
 def test_items_with_few_wins_have_likelihood_intervals() -> None:
     """Such an item's interval is longer toward the end; others, all places and all judges' logs stay as they were."""
     setting = Setting("", 2 * normal_skills(12, 5), 240)
-    log, _, found, notes = ranked(setting, 1)
+    log, _, found = ranked(setting, 1)
     tallies = log.tallies
     weak = np.minimum(tallies.won, tallies.judged - tallies.won) < 5
     known = np.isfinite(found.lower)
@@ -229,8 +229,8 @@ def test_items_with_few_wins_have_likelihood_intervals() -> None:
     np.testing.assert_array_equal(even[known], ~weak[known])
     seldom = weak & known & (tallies.won < 5)
     assert (below > above)[seldom].all()
-    assert f"{(weak & known).sum()} of 12 items won or lost fewer than 5 votes" in notes[-1]
-    assert "profile penalized likelihood" in notes[-1]
+    assert f"{(weak & known).sum()} of 12 items won or lost fewer than 5 votes" in found.notes[-1]
+    assert "profile penalized likelihood" in found.notes[-1]
 
 
 def test_intervals_of_logs_by_judge_and_of_davidson_stay_symmetric() -> None:
@@ -238,16 +238,16 @@ def test_intervals_of_logs_by_judge_and_of_davidson_stay_symmetric() -> None:
         Setting("", 2 * normal_skills(12, 5), 240, judges=40),
         Setting("", 2 * normal_skills(12, 5), 240, ties=0.3),
     ):
-        _, _, found, notes = ranked(setting, 1)
+        _, _, found = ranked(setting, 1)
         np.testing.assert_allclose(found.scores - found.lower, found.upper - found.scores)
-        assert not any("likelihood" in note for note in notes)
+        assert not any("likelihood" in note for note in found.notes)
 
 
 def test_too_many_weak_items_are_said_to_be_symmetric(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankbench.ranking.rank._MOST_WORK", 1000.0)
-    _, _, found, notes = ranked(Setting("", 2 * normal_skills(12, 5), 240), 1)
+    _, _, found = ranked(Setting("", 2 * normal_skills(12, 5), 240), 1)
     np.testing.assert_allclose(found.scores - found.lower, found.upper - found.scores)
-    assert "symmetric, and may cover less" in notes[-1]
+    assert "symmetric, and may cover less" in found.notes[-1]
 
 
 def test_the_answer_names_them() -> None:

@@ -142,7 +142,7 @@ def test_the_interval_of_the_best_is_students_for_all_methods_together(folder, o
 
 def test_a_coin_is_shown_and_not_called_the_best(over):
     labels, found = over.ranked("log-loss")
-    assert not found.may_be_first[labels.index("a coin")]
+    assert not found.first[labels.index("a coin")]
     assert "a coin" not in answer_over_logs([over])[0].partition("of the best of")[2].partition("be the best, too")[0]
     assert "Not called the best, as it guesses: a coin." in str(tables_over_logs([over]))
 

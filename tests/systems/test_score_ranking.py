@@ -17,8 +17,9 @@ import rankbench
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.ranking.rank import Ranking
 from rankbench.stats.contender_ranks import rank_ranges_of_signs, significance_tiers, top_shares
-from rankbench.systems.system_ranking import SystemRanking, rank_systems
+from rankbench.systems.system_ranking import rank_systems
 
 MTEB = """\
 Model,AmazonCounterfactual,ArXivClustering,STS12,Banking77
@@ -291,7 +292,7 @@ def test_a_method_that_is_no_mean_is_asked_for_each_resample() -> None:
     values = np.random.default_rng(3).normal(size=(1, 50, 3)) + np.array([0.0, 0.1, 4.0])
     found = rank_systems(values, MedianScore(), k=1, replicates=400, seed=1)
     assert found.scores == pytest.approx(np.median(values[0], axis=0))
-    assert found.ranks.tolist() == [[2, 3], [2, 3], [1, 1]]
+    assert (found.low.tolist(), found.high.tolist()) == ([2, 2, 1], [3, 3, 1])
     # An asymptotic interval of the median of 50 normal values: 1.2533 / sqrt(50) is its standard error.
     assert (found.upper - found.lower) / 2 == pytest.approx(np.full(3, 2 * 1.2533 / np.sqrt(50)), rel=0.5)
 
@@ -309,20 +310,21 @@ def test_a_mean_by_cells_and_by_resamples_is_one() -> None:
     values = np.random.default_rng(3).normal(size=(5, 40, 3)) + np.array([0.0, 0.3, 4.0])
     one, other = (rank_systems(values, method, k=1, replicates=600, seed=1) for method in (MeanScore(), Asked()))
     assert one.scores == pytest.approx(other.scores)
-    assert one.first == pytest.approx(other.first)
-    assert one.ranks.tolist() == other.ranks.tolist()
+    assert one.more["p_first"] == pytest.approx(other.more["p_first"])
+    assert (one.low == other.low).all()
+    assert (one.high == other.high).all()
 
 
 def test_methods_whose_cells_differ_by_a_constant_share_their_resamples() -> None:
     values = np.random.default_rng(5).normal(size=(2, 40, 4)).round(1)
-    known: dict[bytes, SystemRanking] = {}
+    known: dict[bytes, Ranking] = {}
     options = {"k": 2, "replicates": 300, "seed": 1}
     ranks, borda, mean = (rank_systems(values, m(), known=known, **options) for m in (MeanRank, BordaCount, MeanScore))
     assert len(known) == 2
     for found, method in ((ranks, MeanRank()), (borda, BordaCount()), (mean, MeanScore())):
         alone = rank_systems(values, method, **options)
-        for name in ("scores", "lower", "upper", "ranks", "tiers", "first", "top"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name), err_msg=name)
+        for name, column in (alone.columns() | alone.more).items():
+            np.testing.assert_array_equal((found.columns() | found.more)[name], column, err_msg=name)
         assert found.scores == pytest.approx(method.checked_cells(values).mean(axis=(0, 1)))
         assert (found.lower < found.scores).all()
         assert (found.scores < found.upper).all()
@@ -356,7 +358,7 @@ def test_few_tasks_on_which_all_agree_by_chance_tell_nothing(systems: int, tasks
         for name in ("mean-score", "mean-rank", "borda-count"):
             method = rankbench.get(ScoreAggregator, name)
             found = rank_systems(values, method, k=1, replicates=200, seed=seed)
-            told += bool((found.ranks != [1, systems]).any())
+            told += bool((found.low != 1).any() or (found.high != systems).any())
             assert ((found.lower < found.upper) | np.isnan(found.lower)).all()
     assert told == 0
 
@@ -364,4 +366,4 @@ def test_few_tasks_on_which_all_agree_by_chance_tell_nothing(systems: int, tasks
 def test_six_tasks_can_tell_two_systems_apart() -> None:
     values = np.random.default_rng(0).normal(size=(1, 6, 2)) * 0.01 + np.array([1.0, 0.0])
     found = rank_systems(values, rankbench.get(ScoreAggregator, "mean-rank"), k=1, replicates=200, seed=0)
-    assert found.ranks.tolist() == [[1, 1], [2, 2]]
+    assert found.low.tolist() == found.high.tolist() == [1, 2]
