@@ -92,34 +92,34 @@ def aggregate(log: str, form: Format | None, out: Path | None, title: str, **opt
     with one another stand on scales of their own.
     """
     shown = chosen_form(form, out, [log], pictures=not (options["matrix"] or options["effects"]))
-    asked = AggregateQuestion.from_options(**options)
+    asked, name = AggregateQuestion.from_options(**options), shown_log(log)
     scale = point_scale_of(asked.scale) if asked.scale else None
     found: Aggregation | ScoresOverTime
     if asked.over:
-        with heartbeat(f"scores over time of {shown_log(log)}"):
+        with heartbeat(f"scores over time of {name}"):
             found = scores_over_time(log, asked)
         answer, size = rankings.history_answer(found, asked.top), count_text(found.facts["n"], "vote")
     else:
-        with heartbeat(f"ranking {shown_log(log)}"):
+        with heartbeat(f"ranking {name}"):
             found = ranked_log(log, asked)
         found = rescaled(found, scale) if scale else found
-        answer, size = _ranking_answer(found, asked, log, shown), judgments_text(found.facts)
+        answer, size = _ranking_answer(found, asked, name, shown), judgments_text(found.facts)
     origin = Provenance({log: size}, [found.method], found.sha256, found.facts.get("reading", {}))
     long = asked.top is not None
     show(replace(answer, title=title, long=long, provenance=origin, question=asked), shown, out)
 
 
-def _ranking_answer(found: Aggregation, asked: AggregateQuestion, log: str, shown: Format) -> Answer:
+def _ranking_answer(found: Aggregation, asked: AggregateQuestion, name: str, shown: Format) -> Answer:
     if asked.between:
-        return replace(between_answer(found), next=[shlex.join(["rankbench", "audit", shown_log(log)])])
+        return replace(between_answer(found), next=[shlex.join(["rankbench", "audit", name])])
     if asked.effects:
         return rankings.effects_answer(found)
     if asked.across:
         return rankings.across_answer(found, asked.across, asked.top, shown)
     if asked.matrix:
-        intervals = shlex.join(["rankbench", "aggregate", shown_log(log), "--intervals"])
+        intervals = shlex.join(["rankbench", "aggregate", name, "--intervals"])
         return replace(rankings.matrix_answer(found, asked.top, shown), next=[intervals])
-    answer = rankings.ranking_answer(found, asked.top, log)
+    answer = rankings.ranking_answer(found, asked.top, name)
     if shown == "html" and found.pairs is not None:
         most = min(asked.top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE)
         return replace(answer, tables=[*answer.tables, *rankings.matrix_answer(found, most, shown).tables])

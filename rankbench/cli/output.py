@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from rankbench.core.system import Heartbeat
 from rankbench.core.text import is_plain, shortened, visible, visible_line, without_commands
 
 if TYPE_CHECKING:
     from rankbench.reports.headline import Notice
-    from rankbench.runner.progress import Heartbeat
 
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -239,8 +239,6 @@ def folded(text: str, stream: TextIO) -> list[str]:
 
 def heartbeat(what: str | Callable[[], str]) -> Heartbeat:
     """Return a context manager that prints a line every 30 seconds on standard error."""
-    from rankbench.runner.progress import Heartbeat
-
     doing = what if callable(what) else lambda: what
     return Heartbeat(lambda line: click.echo(visible_line(line), err=True), doing)
 

@@ -26,7 +26,6 @@ from rankbench.cli.headlines import (
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, first_of, place_range_text
-from rankbench.data.readers.remote import shown_log
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import option
 from rankbench.ranking.aggregation import Aggregation, first_items
@@ -80,8 +79,8 @@ def _next(found: Aggregation, log: str) -> list[str]:
     if found.table.height < 2:
         return []
     if not found.facts["intervals"]:
-        return [shlex.join(["rankbench", "aggregate", shown_log(log), "--intervals"])]
-    audit = [shlex.join(["rankbench", "audit", shown_log(log)])] * (found.facts["votes"] == "votes")
+        return [shlex.join(["rankbench", "aggregate", log, "--intervals"])]
+    audit = [shlex.join(["rankbench", "audit", log])] * (found.facts["votes"] == "votes")
     known = found.table.filter(pl.col("lower").is_not_null())["item"].head(2).to_list()
     between = [shlex.join(["--between", *known])] * (len(known) == 2)
     return [*audit, *between, "--out board.html"]

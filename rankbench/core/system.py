@@ -1,4 +1,4 @@
-"""Functions tell the memory, disk and threads of this machine, connect to Dask, and replace files whole."""
+"""Tell the memory and disk of this machine, work in threads, connect to Dask, and replace files whole."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Self, cast
 
 from rankbench.core.code_digest import code_digest, plugins_digest
+from rankbench.core.text import duration_text
 from rankbench.errors import ExecutorError, SpecError, StoreError
 
 GB = 1e9
@@ -164,6 +167,52 @@ def in_two_threads(work: Callable[[slice], None], length: int) -> None:
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(work, (slice(0, length // 2), slice(length // 2, length))))
+
+
+BEAT = 30.0
+"""Seconds between two lines of a `Heartbeat`."""
+
+
+class Heartbeat:
+    """Context manager that prints a line every 30 seconds.
+
+    Parameters
+    ----------
+    write : callable
+        Prints a line; its errors are ignored.
+    doing : callable
+        Returns the current step as a short text; if it is empty, nothing is printed.
+    """
+
+    def __init__(self, write: Callable[[str], None], doing: Callable[[], str]) -> None:
+        self._write, self._doing = write, doing
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._started = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was entered."""
+        return time.monotonic() - self._started
+
+    def _beat(self) -> None:
+        beats = 0
+        while not self._over.wait(max(0.0, self._started + (beats + 1) * BEAT - time.monotonic())):
+            beats += 1
+            try:
+                if doing := self._doing():
+                    self._write(f"{duration_text(self.elapsed)}: {doing}")
+            except (OSError, ValueError):  # its reader is gone
+                return
 
 
 @contextmanager

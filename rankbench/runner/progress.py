@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeAlias
@@ -12,13 +11,11 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from rankbench.core.system import Heartbeat
 from rankbench.core.text import count_text, duration_text, visible_line
 from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.runner.blocks import longest_running, running_blocks
-
-EVERY = 30.0
-"""Seconds between two lines."""
 
 _DRAWN = 2
 """Times a second that a bar is drawn."""
@@ -31,48 +28,6 @@ _ALMOST = 1 - 1e-9
 
 _Kind: TypeAlias = tuple[int, int, tuple[str, ...], str]
 """Source, n, metrics and contender of cells that differ in the repetition alone."""
-
-
-class Heartbeat:
-    """Context manager that prints a line every 30 seconds.
-
-    Parameters
-    ----------
-    write : callable
-        Prints a line; its errors are ignored.
-    doing : callable
-        Returns the current step as a short text; if it is empty, nothing is printed.
-    """
-
-    def __init__(self, write: Callable[[str], None], doing: Callable[[], str]) -> None:
-        self._write, self._doing = write, doing
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
-        self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._started = time.monotonic()
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since it was entered."""
-        return time.monotonic() - self._started
-
-    def _beat(self) -> None:
-        beats = 0
-        while not self._over.wait(max(0.0, self._started + (beats + 1) * EVERY - time.monotonic())):
-            beats += 1
-            try:
-                if doing := self._doing():
-                    self._write(f"{duration_text(self.elapsed)}: {doing}")
-            except (OSError, ValueError):  # its reader is gone
-                return
 
 
 class Work:

@@ -10,17 +10,19 @@ import pytest
 from rich.console import Console
 from sessions import wait_until
 
+from rankbench.core import system
+from rankbench.core.system import Heartbeat
 from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.runner import blocks, progress
+from rankbench.runner import blocks
 from rankbench.runner.prepare import protocol_of
-from rankbench.runner.progress import ConsoleProgress, Heartbeat, Work
+from rankbench.runner.progress import ConsoleProgress, Work
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(progress, "EVERY", 0.02)
+    monkeypatch.setattr(system, "BEAT", 0.02)
 
 
 def test_a_line_comes_again_and_again_and_then_no_more(quick) -> None:
