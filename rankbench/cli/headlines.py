@@ -141,14 +141,13 @@ def share_text(row: dict[str, Any]) -> str:
     return percent_text(row["wins"] / row["votes"]) if row["votes"] else "—"
 
 
-def decimals_of(rows: Sequence[dict[str, Any]], name: str = "score", ends: tuple[str, str] = ("lower", "upper")) -> int:
+def decimals_of(rows: Sequence[dict[str, Any]], name: str = "score") -> int:
     """Return the decimals of a column of numbers for people: they show two digits of a typical interval's half.
 
     Without intervals they show two digits of the largest number. There are two at least, of numbers below 100.
     """
     values = [abs(row[name]) for row in rows if row[name] is not None and math.isfinite(row[name])]
-    lower, upper = ends
-    halves = sorted((row[upper] - row[lower]) / 2 for row in rows if row.get(lower) is not None)
+    halves = sorted((row["upper"] - row["lower"]) / 2 for row in rows if row.get("lower") is not None)
     halves = [half for half in halves if half > 0 and math.isfinite(half)]
     top = max(values, default=0.0)
     size = halves[len(halves) // 2] if halves else top

@@ -111,7 +111,7 @@ _SIMULATED = 250
 _DRAWS = 200
 
 
-def cycles_by_order(counts: PairCounts, seed: int = LOG_SEED) -> tuple[float, float] | None:
+def cycles_by_order(counts: PairCounts) -> tuple[float, float] | None:
     r"""Return the shares of triples that are cycles in the middle 95% of 200 simulated logs.
 
     Each log has as many wins on each pair as the log that is described, and draws them by Bradley-Terry scores. Fitted
@@ -134,7 +134,7 @@ def cycles_by_order(counts: PairCounts, seed: int = LOG_SEED) -> tuple[float, fl
     spread = float(scores.var())
     scores *= np.sqrt(max(spread - float(errors.mean()), 0.0) / spread) if spread > 0 else 0.0
     chance = 1 / (1 + np.exp(scores[counts.high] - scores[counts.low]))
-    rng, shares = np.random.default_rng([seed, 9]), []
+    rng, shares = np.random.default_rng([LOG_SEED, 9]), []
     for won in rng.binomial(np.rint(decided).astype(np.int64), chance, size=(_DRAWS, len(counts))).astype(np.float64):
         found = majority(replace(counts, forward=won, backward=decided - won))
         shares.append(found.share())

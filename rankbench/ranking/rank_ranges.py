@@ -28,6 +28,9 @@ LARGEST = 4000
 MANY = 500
 """With more items the maximum over all pairs takes long, and gains little over Holm's levels."""
 
+_LEVEL = 0.95
+_ALPHA = 1 - _LEVEL
+
 
 def check_size(m: int) -> None:
     """Refuse more items than intervals can compare, before anything is allocated.
@@ -138,7 +141,6 @@ def score_intervals(
     se: NDArray[np.float64],
     units: Units,
     bounds: tuple[float | None, float | None] = (None, None),
-    level: float = 0.95,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the items' own intervals by Student's t, shapes (m,); nan if unknown.
 
@@ -151,7 +153,7 @@ def score_intervals(
     from scipy.special import stdtrit
 
     known = has_interval(units) & (se > _unit(scores))
-    half = np.where(known, -stdtrit(degrees_of_freedom(units), (1 - level) / 2) * se, np.nan)
+    half = np.where(known, -stdtrit(degrees_of_freedom(units), _ALPHA / 2) * se, np.nan)
     ends, (least, largest) = (scores, scores - half, scores + half), bounds
     return above_least(*ends, least) if largest is None and least is not None else within_range(*ends, bounds)
 
@@ -179,7 +181,6 @@ def item_rank_ranges(
     scales: NDArray[np.int64],
     units: Units,
     deviations: NDArray[np.float64] | None = None,
-    level: float = 0.95,
     freedom: NDArray[np.float64] | None = None,
 ) -> RankRanges:
     """Return each item's possible places, and whether it may be first.
@@ -200,7 +201,6 @@ def item_rank_ranges(
     deviations : ndarray of float64, shape (B, m), optional
         Of replicates from the scores: max-t intervals. Without, or with fewer than 30
         units, or more than 500 items: Holm's levels.
-    level : float, in (0, 1)
     freedom : ndarray of float64, shape (m,), optional
         Degrees of freedom of each item's variance: see `rankbench.stats.moderation`. By default one fewer than units
         show it; the deviations are then the units', and not used if there are fewer than 30 units.
@@ -226,9 +226,9 @@ def item_rank_ranges(
     if deviations is not None and (freedom is not None or units.effective >= FEW) and m <= MANY:
         columns, centre = AllPairs(m).contrast_rows(deviations), np.zeros(len(se))
         largest = partial(columns.largest, centre, se)
-    signs = told_apart(lead, se, lambda local: -stdtrit(of_pair, local / 2), largest, level, 2 * count)
+    signs = told_apart(lead, se, lambda local: -stdtrit(of_pair, local / 2), largest, _LEVEL, 2 * count)
     # No spread at all: n units agree by chance with probability 2^(1 - n).
-    agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
+    agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= _ALPHA / count)
     signs[agreed] = np.sign(lead[agreed])
     low, high = rank_ranges_of_signs(signs, m).T
     between = np.zeros((m, m))
@@ -244,7 +244,7 @@ def item_rank_ranges(
         between,
         lambda i, others, local: -stdtrit(np.minimum(of_item[i], of_item[others]), local / 2),
         None if largest is None else furthest_ahead,
-        level,
+        _LEVEL,
         possible=low == 1,
     )
     return RankRanges(low, high, best)
@@ -294,7 +294,6 @@ def many_rank_ranges(
     scales: NDArray[np.int64],
     units: Units,
     freedom: NDArray[np.float64],
-    level: float = 0.95,
 ) -> RankRanges:
     """Return each of many items' possible places, and whether it may be first.
 
@@ -309,7 +308,7 @@ def many_rank_ranges(
     if not known.any():
         return any_place(m)
     low, high, first = any_place(m)
-    half = -stdtrit(freedom, (1 - level) / 2 / known.sum()) * errors.se
+    half = -stdtrit(freedom, _ALPHA / 2 / known.sum()) * errors.se
     leader = _leaders(scores, scales, has_interval(units))
     order = np.flatnonzero(known)[np.argsort(scales[known], kind="stable")]
     for among in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
@@ -320,7 +319,7 @@ def many_rank_ranges(
         high[among] -= np.searchsorted(np.sort(upper), lower, side="left")
         best = leader[among]
         compared = (errors.behind[among] > unit) & known[best]
-        critical = -stdtrit(np.minimum(freedom[among], freedom[best]), (1 - level) / (len(among) - 1))
+        critical = -stdtrit(np.minimum(freedom[among], freedom[best]), _ALPHA / (len(among) - 1))
         behind = compared & (scores[best] - scores[among] > critical * errors.behind[among])
         first[among] = (low[among] == 1) & ~behind
     return RankRanges(low, high, first)

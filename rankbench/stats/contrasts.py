@@ -276,8 +276,8 @@ def pitman_morgan(a: NDArray[np.float64], b: NDArray[np.float64], level: float =
     return ratio, ratio / high, ratio * high
 
 
-def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> SimultaneousIntervals:
-    """Return simultaneous intervals of log sd ratios over resampled queries and repetitions.
+def sd_ratios(sample: Crossed, index: NDArray[np.intp]) -> SimultaneousIntervals:
+    """Return simultaneous 95% intervals of log sd ratios over resampled queries and repetitions.
 
     Parameters
     ----------
@@ -285,8 +285,6 @@ def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> 
         C arms.
     index : ndarray of intp, shape (P, 2)
         Arms a and b of each ratio.
-    level : float, in (0, 1)
-        Of all P intervals together.
 
     Returns
     -------
@@ -302,4 +300,4 @@ def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> 
     kept = np.isfinite(replicates).all(axis=1)
     usable = draws >= FEWEST_DRAWS and kept.mean() > 0.99 and bool(np.isfinite(estimate).all())
     sources = VarianceSources.only(len(index), draws - 2.0)
-    return Studentized.from_replicates(estimate, replicates[kept], sources, units=draws, spread=usable).intervals(level)
+    return Studentized.from_replicates(estimate, replicates[kept], sources, units=draws, spread=usable).intervals()

@@ -25,22 +25,18 @@ _APART = 20
 """Times the span of all other times that a code is apart from them."""
 
 
-def refuse_code(
-    raw: RawTable, values: Mapping[str, pl.Expr], reading: Reading, *, lowest: float = 0, together: bool = True
-) -> None:
+def refuse_code(raw: RawTable, values: Mapping[str, pl.Expr], reading: Reading, *, lowest: float = 0) -> None:
     """Raise a question about numbers that are outliers: -1, 999, 0 among places.
 
     Parameters
     ----------
     raw : RawTable
     values : mapping of str to Expr
-        Numbers by column.
+        Numbers of one kind, by column.
     reading : Reading
         Where it says ``missing`` or ``last``, no number is a code.
     lowest : float
         No number is below it, but a code: 1 among places, minus infinity among margins.
-    together : bool
-        Whether the columns hold numbers of one kind.
 
     Raises
     ------
@@ -50,19 +46,18 @@ def refuse_code(
         return
     numbers = raw.frame.select(value.alias(name) for name, value in values.items())
     ends = raw.collect(pl.concat([numbers.min(), numbers.max()]))
-    for names in [list(values)] if together else [[name] for name in values]:
-        if not any(_may_be_code(end, lowest) for name in names for end in ends[name].drop_nulls()):
-            continue
-        every = pl.concat(numbers.select(pl.col(name).alias("x")) for name in names)
-        counted = raw.collect(every.drop_nulls().group_by("x").len().sort("x"))
-        some = counted["x"].to_list()
-        if odd := codes_among(some, lowest=lowest):
-            count = int(counted["len"].filter(counted["x"].is_in(odd)).sum())
-            rest = [value for value in some if value not in odd]
-            # Two numbers of one column have two keys.
-            shown = list(dict.fromkeys(name.rstrip("\0") for name in names))
-            where = f"{'stands' if len(odd) == 1 else 'stand'} {_times(count)} in {listed(shown)}"
-            raise code_question(odd, where, rest, "leaves such rows out", names[0])
+    if not any(_may_be_code(end, lowest) for name in values for end in ends[name].drop_nulls()):
+        return
+    every = pl.concat(numbers.select(pl.col(name).alias("x")) for name in values)
+    counted = raw.collect(every.drop_nulls().group_by("x").len().sort("x"))
+    some = counted["x"].to_list()
+    if odd := codes_among(some, lowest=lowest):
+        count = int(counted["len"].filter(counted["x"].is_in(odd)).sum())
+        rest = [value for value in some if value not in odd]
+        # Two numbers of one column have two keys.
+        shown = list(dict.fromkeys(name.rstrip("\0") for name in values))
+        where = f"{'stands' if len(odd) == 1 else 'stand'} {_times(count)} in {listed(shown)}"
+        raise code_question(odd, where, rest, "leaves such rows out", next(iter(values)))
 
 
 def code_question(

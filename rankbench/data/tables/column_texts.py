@@ -19,19 +19,24 @@ SAMPLED = 10_000
 _SHOWN = 6
 """Values of a column that are shown."""
 
+_LISTED = 14
+"""Columns that are shown."""
+
 SCORELINE = r"^(-?\d{1,3})\s*[-:\u2013]\s*(-?\d{1,3})$"
 """Two scores in one cell, as 3-1."""
 
 _FLAGS = ("true", "false", "yes", "no")
 
 
-def first_cells(raw: RawTable, names: Collection[str], rows: int = SAMPLED) -> dict[str, list[str]]:
+def first_cells(raw: RawTable, names: Collection[str]) -> dict[str, list[str]]:
     """Return the first rows of some columns as texts; columns of lists and structs have none."""
     schema = raw.schema
     flat = [name for name in names if is_flat(schema[name])]
     if not flat:
         return {}
-    return raw.collect(raw.frame.head(rows).select(text_of(name).alias(name) for name in flat)).to_dict(as_series=False)
+    return raw.collect(raw.frame.head(SAMPLED).select(text_of(name).alias(name) for name in flat)).to_dict(
+        as_series=False
+    )
 
 
 def looks(cells: Sequence[str]) -> str:
@@ -55,11 +60,11 @@ def looks(cells: Sequence[str]) -> str:
     return f"{', '.join(cell[:24] for cell in islice(full, 3))}, .. ({count_text(len(full), 'different text')}){rest}"
 
 
-def counted_words(raw: RawTable, rows: pl.LazyFrame, text: pl.Expr, shown: int = _SHOWN) -> str:
+def counted_words(raw: RawTable, rows: pl.LazyFrame, text: pl.Expr) -> str:
     """Return the most frequent texts of some rows, with how many rows have each."""
-    counted = rows.group_by(text.alias("word")).len().sort("len", "word", descending=[True, False]).head(shown + 1)
+    counted = rows.group_by(text.alias("word")).len().sort("len", "word", descending=[True, False]).head(_SHOWN + 1)
     words = [f"{short_repr(word)} {count:,}" for word, count in raw.collect(counted).rows()]
-    return ", ".join([*words[:shown], *[".."] * (len(words) > shown)])
+    return ", ".join([*words[:_SHOWN], *[".."] * (len(words) > _SHOWN)])
 
 
 def is_fact(cells: Sequence[str]) -> bool:
@@ -83,9 +88,9 @@ def numbers_rows(cells: Sequence[str]) -> bool:
     return any(all(cell == str(at + first) for at, cell in enumerate(cells)) for first in (0, 1))
 
 
-def shown_columns(facts: Mapping[str, str], limit: int = 14) -> list[str]:
+def shown_columns(facts: Mapping[str, str]) -> list[str]:
     """Return columns with a text on their cells, a line each."""
-    names = list(facts)[:limit]
+    names = list(facts)[:_LISTED]
     wide = max(map(len, names), default=0)
     lines = [f"{name:<{min(wide, 24)}}  {facts[name]}" for name in names]
-    return [*lines, *([f".. and {len(facts) - limit:,} more columns"] if len(facts) > limit else [])]
+    return [*lines, *([f".. and {len(facts) - _LISTED:,} more columns"] if len(facts) > _LISTED else [])]
