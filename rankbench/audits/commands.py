@@ -27,6 +27,8 @@ from rankbench.logs.question import LogQuestion, ReadingQuestion, RowsQuestion
 _SHOWN = 12
 """Rows of a probe's table for people; JSON has all, and `rules` shows all."""
 
+_CHANCE = ", no more often than by chance"
+
 _COLUMNS = ("probe", "fires", "p", "level", "answer")
 
 
@@ -99,7 +101,7 @@ def _faults(found: Audit) -> Table:
         [
             "x" if probe.fires else "ok",
             probe.name,
-            f"{probe.finding}{'' if probe.fires else ', no more often than by chance'} (p {_p_text(probe.p).replace('0.', '.', 1)})",
+            f"{probe.finding}{'' if probe.fires else _CHANCE} (p {_p_text(probe.p).replace('0.', '.', 1)})",
             probe.acts * bool(probe.fires),
         ]
         for probe in tested
