@@ -115,6 +115,17 @@ def test_patterns_are_the_files_that_they_mean(tmp_path: Path) -> None:
         rankbench.scan(str(tmp_path / "votes" / "*.ndjson"))
 
 
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet"])
+def test_a_file_that_is_a_copy_of_another_one_is_named(tmp_path: Path, ending: str) -> None:
+    write = {"csv": votes().write_csv, "ndjson": votes().write_ndjson, "parquet": votes().write_parquet}[ending]
+    write(tmp_path / f"votes.{ending}")
+    (tmp_path / f"backup.{ending}").write_bytes((tmp_path / f"votes.{ending}").read_bytes())
+    said = f"votes.{ending} is a copy of backup.{ending}, and its rows count again"
+    assert sum(said in note for note in open_log(tmp_path).notes) == 1
+    votes(59).write_csv(tmp_path / f"votes.{ending}") if ending == "csv" else (tmp_path / f"votes.{ending}").unlink()
+    assert not any("is a copy of" in note for note in open_log(tmp_path).notes)
+
+
 def test_a_wrong_row_has_its_file(tmp_path: Path) -> None:
     frame = votes().with_columns(loser=pl.when(pl.int_range(pl.len()) == 37).then("winner").otherwise("loser"))
     spark(tmp_path / "votes", frame)

@@ -8,6 +8,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from filecmp import cmp
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -22,7 +23,7 @@ from rankbench.data.readers.parquet_footer import check_row_groups
 from rankbench.data.readers.unpacked import head, unpacked_name
 from rankbench.data.tables.checks import TableReader, checked_table, recognized, table_of
 from rankbench.data.tables.schemas import features
-from rankbench.errors import InputError, option
+from rankbench.errors import InputError, Warned, option
 from rankbench.interfaces.dataset import Reader, existing
 from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import component_class, names, reference
@@ -71,12 +72,14 @@ class PartsReader(TableReader):
         files = part_files(path)
         if self.each is None and files[0].name.lower().endswith(_PARQUET):
             parts = [RawTable(pl.scan_parquet(file, glob=False), file) for file in files]
-            return RawTable(scan_parts(path), path, locate=lambda row: _located(parts, row))
+            return RawTable(scan_parts(path), path, locate=lambda row: _located(parts, row), notes=_notes(parts))
         ((cls, _),) = _by_reader(path).items()
         reader = self.each or cls()
         parts = [reader.raw(file) for file in files]
         if parts[0].refusal is not None and parts[0].headed is None:
-            return RawTable(pl.LazyFrame(), path, nested=nested_rows(files), refusal=parts[0].refusal)
+            return RawTable(
+                pl.LazyFrame(), path, nested=nested_rows(files), refusal=parts[0].refusal, notes=_notes(parts)
+            )
         usual = recognized(parts[0].schema.names())
         if parts[0].in_schema or (usual is not None and usual.together):
             return RawTable(_of_parts(reader, parts, files, path), path, in_schema=True, notes=_notes(parts))
@@ -174,7 +177,18 @@ def _joined(parts: Sequence[RawTable], path: Path) -> RawTable:
 
 
 def _notes(parts: Sequence[RawTable]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    """Return the notes on all parts, and a warning of files that are copies of others."""
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    by_size: dict[int, list[Path]] = {}
+    for part in parts:
+        if part.path is None:
+            continue
+        alike = by_size.setdefault(part.path.stat().st_size, [])
+        if (first := next((one for one in alike if cmp(one, part.path, shallow=False)), None)) is not None:
+            said = f"{part.path.name} is a copy of {first.name}, and its rows count again"
+            return *notes, Warned(said, str(part.path.parent / "PATTERN"), "reads the files that are meant")
+        alike.append(part.path)
+    return tuple(notes)
 
 
 def _of_parts(reader: Reader, parts: Sequence[RawTable], files: Sequence[Path], path: Path) -> pl.LazyFrame:
