@@ -227,7 +227,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         compare_results(csv, csv)
     assert compare_results(csv, csv, CompareQuestion(columns="winner=better,loser=worse")).exit_code == 0
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(InputError, match="rankbench cannot compare these"):
+    with pytest.raises(InputError, match=r"x\.json: it is no folder of a run"):
         compare_results(paths[0], tmp_path / "x.json")
 
 

@@ -110,10 +110,14 @@ def refuse_scale(reading: Reading, scores: TaskScores, *, rows: bool) -> None:
     )
 
 
+_LEAST_PERCENT = 10.0
+"""Smallest number that is taken for a percentage beside shares: scores of any law cross 1 without a gap."""
+
+
 def refuse_shares(reading: Reading, scores: TaskScores) -> None:
     """Raise a question about a task with shares and percentages: 0.87 beside 91.
 
-    Between both is a gap of ten times, and a hundredth of the percentages is near the shares. Times have such gaps.
+    No score is from 1 to 10, and a hundredth of the percentages is near the shares. Times have such gaps.
 
     Raises
     ------
@@ -126,7 +130,7 @@ def refuse_shares(reading: Reading, scores: TaskScores) -> None:
     for at in np.flatnonzero((least >= 0) & (least <= 1) & (most > 1) & (most <= _BOUND)):
         size = np.sort(by_task[at][by_task[at] > 0])
         low, high = size[size <= 1], size[size > 1]
-        if not (low % 1).any() or high[0] < _WIDE * low[-1] or is_kept(reading, task := scores.tasks[at]):
+        if not (low % 1).any() or high[0] < _LEAST_PERCENT or is_kept(reading, task := scores.tasks[at]):
             continue
         if low[0] <= 2 * high[-1] / _BOUND and high[0] / _BOUND <= 2 * low[-1]:
             raise Unread(
