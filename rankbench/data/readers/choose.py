@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from filecmp import cmp
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -177,18 +177,20 @@ def _joined(parts: Sequence[RawTable], path: Path) -> RawTable:
 
 
 def _notes(parts: Sequence[RawTable]) -> tuple[str, ...]:
-    """Return the notes on all parts, and a warning of files that are copies of others."""
-    notes = dict.fromkeys(note for part in parts for note in part.notes)
-    by_size: dict[int, list[Path]] = {}
+    """Return the notes on all parts, and a warning of a file that is a copy of another one."""
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    by_size = defaultdict[int, list[Path]](list)
     for part in parts:
-        if part.path is None:
-            continue
-        alike = by_size.setdefault(part.path.stat().st_size, [])
-        if (first := next((one for one in alike if cmp(one, part.path, shallow=False)), None)) is not None:
-            said = f"{part.path.name} is a copy of {first.name}, and its rows count again"
-            return *notes, Warned(said, str(part.path.parent / "PATTERN"), "reads the files that are meant")
-        alike.append(part.path)
-    return tuple(notes)
+        if part.path is not None:
+            by_size[part.path.stat().st_size].append(part.path)
+    known = dict[bytes, Path]()
+    for path in (path for alike in by_size.values() if len(alike) > 1 for path in alike):
+        with path.open("rb") as file:
+            first = known.setdefault(hashlib.file_digest(file, "sha256").digest(), path)
+        if first != path:
+            said = f"{path.name} is a copy of {first.name}, and its rows count again"
+            return *notes, Warned(said, str(path.parent / "PATTERN"), "reads the files that are meant")
+    return notes
 
 
 def _of_parts(reader: Reader, parts: Sequence[RawTable], files: Sequence[Path], path: Path) -> pl.LazyFrame:
