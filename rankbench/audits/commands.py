@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +62,7 @@ def audit_answer(found: Audit, log: str) -> Answer:
         audit_headline(found),
         [table for table in [_faults(found)] if table.rows],
         footnotes=_other_probes(found),
-        next=[shlex.join(["rankbench", "audit", shown_log(log), "--all"]), "--out audit.html"],
+        next=["--all", "--out audit.html"],
         details=[f"{found.method}, {_amounts(found)}", *probe_tables(found)],
         frame=found.table,
         provenance=Provenance({log: _amounts(found)}, [found.method], found.sha256),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from rankbench.cli.forms import Format, chosen_form, file_options
 from rankbench.cli.help import FILES, FILTER, READING, SectionedCommand
 from rankbench.cli.origin import Provenance
 from rankbench.cli.output import complete_names, heartbeat
-from rankbench.cli.question_options import question_options
+from rankbench.cli.question_options import command_on, question_options
 from rankbench.cli.shown import Answer, show
 from rankbench.core.question import Offered
 from rankbench.core.text import count_text
@@ -111,15 +110,15 @@ def aggregate(log: str, form: Format | None, out: Path | None, title: str, **opt
 
 def _ranking_answer(found: Aggregation, asked: AggregateQuestion, name: str, shown: Format) -> Answer:
     if asked.between:
-        return replace(between_answer(found), next=[shlex.join(["rankbench", "audit", name])])
+        return replace(between_answer(found), next=[command_on("audit", name, asked)])
     if asked.effects:
         return rankings.effects_answer(found)
     if asked.across:
         return rankings.across_answer(found, asked.across, asked.top, shown)
     if asked.matrix:
-        intervals = shlex.join(["rankbench", "aggregate", name, "--intervals"])
+        intervals = command_on("aggregate", name, asked, "--intervals")
         return replace(rankings.matrix_answer(found, asked.top, shown), next=[intervals])
-    answer = rankings.ranking_answer(found, asked.top, name)
+    answer = rankings.ranking_answer(found, asked.top, command_on("audit", name, asked))
     if shown == "html" and found.pairs is not None:
         most = min(asked.top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE)
         return replace(answer, tables=[*answer.tables, *rankings.matrix_answer(found, most, shown).tables])

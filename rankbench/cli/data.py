@@ -11,7 +11,7 @@ import click
 
 from rankbench.cli.ask_reading import asked_log
 from rankbench.cli.output import complete_names, heartbeat
-from rankbench.cli.question_options import question_options
+from rankbench.cli.question_options import command_on, question_options
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.text import count_text, listed
 from rankbench.data.cards import Card, cards
@@ -142,19 +142,19 @@ def describe(table: str, keep_reading: bool, ask: bool, **options: Any) -> Answe
     headline, none = summary.headline(), ", ".join(name for name, value in summary.lines if value == "none")
     more = [(name, value) for name, value in summary.lines if f" {value} {name}" not in headline and value != "none"]
     rows = [line for line in (*more, ("none", none), *lines) if line[0] != "table" and line[1]]
-    to_keep = ["--write-reading"] if asked.told and not keep_reading else []
-    then = to_keep or ([] if asked.told or keep else _ranking_commands(source.table, shown_log(table)))
+    to_keep = ["--write-reading"] * bool(asked.told and not keep_reading)
+    then = [*_ranking_commands(source.table, shown_log(table), asked), *to_keep]
     return Answer(record, headline, [Table(("", ""), rows)], next=then).noted(notes)
 
 
-def _ranking_commands(kind: TableKind, log: str) -> list[str]:
+def _ranking_commands(kind: TableKind, log: str, asked: LogQuestion) -> list[str]:
     """Return the commands that rank what a table of a kind holds, if any does."""
     if "measurements" in kind.judgments:
-        return [shlex.join(["rankbench", "rank", log])]
+        return [command_on("rank", log, asked)]
     if not default_of(kind, "method"):
         return []
-    audit = [shlex.join(["rankbench", "audit", log])] * (kind.judgments[0] == "comparisons")
-    return [shlex.join(["rankbench", "aggregate", log, "--intervals"]), *audit]
+    audit = [command_on("audit", log, asked)] * (kind.judgments[0] == "comparisons")
+    return [command_on("aggregate", log, asked, "--intervals"), *audit]
 
 
 @data.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -13,6 +14,7 @@ from pydantic.fields import FieldInfo
 from rankbench.cli.output import complete_names
 from rankbench.core.component import Record, union_types
 from rankbench.core.question import Offered
+from rankbench.logs.question import LogQuestion
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -32,6 +34,22 @@ def question_options(*questions: type[Record]) -> Callable[[F], F]:
         return command
 
     return given
+
+
+def command_on(verb: str, log: str, asked: LogQuestion, *more: str) -> str:
+    """Return a command on a log that is read, and filtered, as a question says."""
+    words = list[str]()
+    for name in asked.given(*LogQuestion.model_fields):
+        value = getattr(asked, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [_flag(name, LogQuestion.model_fields[name]), str(one)]
+    return shlex.join(["rankbench", *verb.split(), log, *words, *more])
+
+
+def _flag(name: str, field: FieldInfo) -> str:
+    """Return the name of a field's option."""
+    offered = next((one for one in field.metadata if isinstance(one, Offered)), Offered())
+    return f"--{(offered.name or name).replace('_', '-')}"
 
 
 def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
@@ -56,7 +74,7 @@ def _option(name: str, field: FieldInfo, offered: Offered) -> Callable[[F], F]:
     if offered.names:
         options["shell_complete"] = complete_names(*offered.names.split())
     shown = bool(field.default) and (isinstance(field.default, int | float) or bool(words))
-    said = (f"--{(offered.name or name).replace('_', '-')}", name)
+    said = (_flag(name, field), name)
     if "type" not in options and not offered.may_be_empty:
         options["callback"] = no_empty_text
     return click.option(*said, metavar=offered.metavar or None, show_default=shown, **options)

@@ -52,7 +52,7 @@ _GAP = 2
 _WINNERS_SHOWN = 10
 
 
-def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
+def ranking_answer(ranked: Aggregation, top: int | None, audit: str) -> Answer:
     """Return a ranking, with the effects of covariates below it, if any."""
     found = first_items(ranked, top)
     tables = [_ranking_table(found)]
@@ -61,7 +61,7 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
         ranking_headline(ranked),
         tables if found.effects is None else [*tables, _effects_table(found)],
         footnotes=[*more_text(found.table.height, ranked.table.height), *footnotes_of(found)],
-        next=_next(ranked, log),
+        next=_next(ranked, audit),
         frame=_honest(found),
         drawing=(lambda: _categories_drawing(ranked))
         if "query" in found.table.columns
@@ -69,7 +69,7 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
     ).noted(found.notes)
 
 
-def _next(found: Aggregation, log: str) -> list[str]:
+def _next(found: Aggregation, audit: str) -> list[str]:
     """Return the next commands: an audit, and the difference of the first two items that have intervals.
 
     Of categories they stand side by side.
@@ -79,11 +79,11 @@ def _next(found: Aggregation, log: str) -> list[str]:
     if found.table.height < 2:
         return []
     if not found.facts["intervals"]:
-        return [shlex.join(["rankbench", "aggregate", log, "--intervals"])]
-    audit = [shlex.join(["rankbench", "audit", log])] * (found.facts["votes"] == "votes")
+        return ["--intervals"]
+    votes = found.facts["votes"] == "votes"
     known = found.table.filter(pl.col("lower").is_not_null())["item"].head(2).to_list()
     between = [shlex.join(["--between", *known])] * (len(known) == 2)
-    return [*audit, *between, "--out board.html"]
+    return [*[audit] * votes, *between, "--out board.html"]
 
 
 def footnotes_of(found: Aggregation, *, score: bool = True) -> list[str]:

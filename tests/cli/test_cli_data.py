@@ -1,4 +1,6 @@
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -111,3 +113,19 @@ def test_verify():
     assert run("verify") == "".join(f"{name}: ok\n" for name in [*shipped.split(), "premier-league"])
     with pytest.raises(InputError, match="is not here"):
         run("verify", "mq2008")
+
+
+def test_the_next_commands_read_the_file_as_it_was_told(rankbench, tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("Sieger,Verlierer,Art\n" + "a,b,x\nb,c,x\nc,a,y\na,c,x\n" * 9)
+    told = ["--columns", "winner=Sieger,loser=Verlierer", "--where", "Art = 'x'"]
+    (line,) = [one for one in rankbench("data", "describe", str(path), *told).stderr.splitlines() if one[:5] == "Next:"]
+    *commands, kept = [shlex.split(command) for command in line.removeprefix("Next: ").split(" | ")]
+    assert [command[1] for command in commands] == ["aggregate", "audit"]
+    assert kept == ["--write-reading"]
+    for command in commands:
+        assert all(words in command for words in told)
+        done = rankbench(*command[1:])
+        assert done.exit_code == 0, done.output
+    shown = rankbench("aggregate", str(path), *told, "--intervals").stderr
+    assert f"Next: {shlex.join(commands[1])} | --between" in shown
